@@ -12,9 +12,9 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_process_init
 
-from training_worker import hearts, logs
+from training_worker import heartbeat, logs
 from training_worker.broker import celery_url
-from training_worker.jobs.lifeline import die_with_parent
+from training_worker.jobs.parent_death import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
 
@@ -79,7 +79,7 @@ app.conf.update(
         "pulse of the web worker": pulse("web-worker", "web"),
     },
 )
-hearts.of_workers(settings.REDIS_URL, only="files")
+heartbeat.of_workers(settings.REDIS_URL, only="files")
 logs.of_workers(facts)
 
 

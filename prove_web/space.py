@@ -8,18 +8,18 @@ from pathlib import Path
 
 from django.conf import settings
 
-from training_worker import space
-from training_worker.space import NoRoom
+from training_worker import disk_quota
+from training_worker.disk_quota import NoRoom
 
 
 def room_for(what: str, size: int = 0) -> None:
     """Raises NoRoom where so many bytes in the data folder would take the last of its disk."""
-    space.room_for(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
+    disk_quota.room_for(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
 
 
 def room() -> int:
     """Bytes that may be written before only the last of the disk is left."""
-    return max(0, int(space.free(Path(settings.PROVE_DATA)) - settings.FREE_GB * space.GB))
+    return max(0, int(disk_quota.free(Path(settings.PROVE_DATA)) - settings.FREE_GB * disk_quota.GB))
 
 
 def low() -> bool:

@@ -25,14 +25,14 @@ OUTSIDE = {
     "training_worker": {"rich"},
     "training_worker.app": {"celery"},
     "training_worker.client": {"httpx2"},
-    "training_worker.hearts": {"celery", "redis"},
-    "training_worker.facts": {"psutil"},
-    "training_worker.waiting": {"redis"},
+    "training_worker.heartbeat": {"celery", "redis"},
+    "training_worker.worker_info": {"psutil"},
+    "training_worker.job_queue": {"redis"},
     "training_worker.logs": {"celery", "pythonjsonlogger"},
     "training_worker.jobs": {"networkx"},
-    "training_worker.jobs.parent": {"celery"},
+    "training_worker.jobs.supervisor": {"celery"},
     "training_worker.jobs.delivery": {"celery", "redis"},
-    "training_worker.jobs.helping": {"celery", "pydantic", "redis"},
+    "training_worker.jobs.shard_requests": {"celery", "pydantic", "redis"},
     "training_worker.tasks": {"celery"},
     "training_worker.bench": {"rich", "mcp"},
     "training_worker.bench.peer_bfcl": {"bfcl_eval"},
@@ -47,7 +47,7 @@ OUTSIDE = {
     "training_worker.trackers.wandb_file": {"google", "wandb"},
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
-    "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
+    "training_worker.prove.synthesis.graph_agreement": {"networkx", "sklearn"},
     "training_worker.prove.benchmarks": {"numpy", "pydantic", "scipy"},
     "training_worker.prove.event_data": {"pydantic", "typing_extensions"},
     "training_worker.prove.benchmarks.bfcl.inside.runner": {"bfcl_eval"},
@@ -112,7 +112,7 @@ OUTSIDE = {
 # What a program starts with, and what is imported only where it is used: it takes seconds of every start.
 LATE = {
     "django; django.setup(); import prove_web.urls": {"matplotlib", "openai", "scipy", "sklearn", "torch"},
-    "training_worker.trainer.trl_parts": {"mlflow", "wandb"},
+    "training_worker.trainer.trl_imports": {"mlflow", "wandb"},
 }
 
 

@@ -8,9 +8,9 @@ from multiprocessing import get_context
 from celery import Celery
 from celery.signals import worker_process_init, worker_shutting_down
 
-from . import hearts, logs
+from . import heartbeat, logs
 from .broker import broker_url, celery_url
-from .jobs.lifeline import die_with_parent
+from .jobs.parent_death import die_with_parent
 
 os.umask(0o077)  # what a worker and its jobs write is for their user alone
 app = Celery(
@@ -35,7 +35,7 @@ app.conf.update(
     task_default_queue="synthesis",
 )
 
-hearts.of_workers(broker_url())
+heartbeat.of_workers(broker_url())
 logs.of_workers()
 
 closing = get_context("fork").Event()  # shared with the pool's process, which is forked from this one

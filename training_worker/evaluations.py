@@ -16,16 +16,16 @@ from rich.console import Console
 
 from .benchmark_page import PAGE, write_block
 from .pipeline import ended
-from .prove.benchmarks.asked import Asked, Done, have_done
 from .prove.benchmarks.bfcl.child import ChildFailed
+from .prove.benchmarks.checkpoint_policy import NoPolicy
 from .prove.benchmarks.compare import Paired, paired
 from .prove.benchmarks.environment import NotInstalled
-from .prove.benchmarks.known import NotKnown, known
-from .prove.benchmarks.local import NoPolicy
 from .prove.benchmarks.protocol import Result
+from .prove.benchmarks.registry import NotKnown, known
+from .prove.benchmarks.request import Asked, Done, have_done
 from .prove.benchmarks.results import ResultsTaken
-from .prove.benchmarks.told import percent
-from .stages import StageFailed
+from .prove.benchmarks.results_text import percent
+from .stage_cache import StageFailed
 from .terminal import estimated
 from .warm import SERVERS
 

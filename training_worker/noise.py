@@ -16,7 +16,7 @@ from .benchmark_page import PAGE, write_block
 from .pipeline import LONGEST_PROMPT, ended, require_space
 from .proof import FINAL_SEED, make_sets
 from .prove.trajectory import Example, read_lines
-from .stages import only_one
+from .stage_cache import only_one
 from .terminal import bar
 
 

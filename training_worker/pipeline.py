@@ -29,7 +29,7 @@ from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import TINY
 from .prove.trajectory import Example, UnreadableData, file_digest, read_lines, write_lines
-from .stages import Outcome, StageFailed, Summary, code_digest, only_one, run_stage
+from .stage_cache import Outcome, StageFailed, Summary, code_digest, only_one, run_stage
 from .terminal import bar, sparkline
 from .warm import SERVERS as WARM_SERVERS
 
@@ -219,7 +219,7 @@ def held_out(data: Outcome) -> list[Example]:
 
 def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
     """Ids, e-mail addresses and full names that occur on both sides of the split: there must be none."""
-    from .prove.identifiers import identifiers
+    from .prove.leakage import identifiers
 
     return sorted(identifiers(train) & identifiers(held_out))
 

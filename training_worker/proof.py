@@ -36,7 +36,7 @@ from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import TINY
 from .prove.trajectory import Example, Split, file_digest, read_lines, write_lines
-from .stages import StageFailed, code_digest, only_one, run_stage
+from .stage_cache import StageFailed, code_digest, only_one, run_stage
 from .terminal import bar
 from .warm import DEVELOPMENT_SEED, SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 
@@ -203,10 +203,10 @@ class Experiment:
 
     def measure(self, name: str, seed: int) -> Result:
         """Train an arm and measure its policy on every set. Raises StageFailed, KeyboardInterrupt."""
+        from .trainer.eval_breakdown import successes
         from .trainer.evaluate import evaluate
-        from .trainer.grpo_run import TokenLimits
+        from .trainer.grpo_config import TokenLimits
         from .trainer.policy import load_policy, store_adapter
-        from .trainer.slices import successes
 
         steps, seconds, folder = 0, 0.0, self.options.policy
         if name != BEFORE:
@@ -302,9 +302,9 @@ def select_short(sets: Path, plan: Plan, policy: Path) -> Path:
 def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:
     """Return the run of an arm: a GRPORun, a RejectionRun or an SFTRun."""
     from .trainer.grpo import GRPORun
-    from .trainer.grpo_run import TokenLimits
+    from .trainer.grpo_config import TokenLimits
+    from .trainer.packed_sft import SFTRun
     from .trainer.rejection import RejectionRun
-    from .trainer.sft import SFTRun
 
     common: dict[str, Any] = {"seed": seed, "threads": options.threads, "minutes": options.minutes}
     if arm.method == "supervised":
@@ -343,11 +343,11 @@ def train(
 def supervise(run: Any, sets: Path, out: Path, start: Path, longest: int, lora_rank: int) -> tuple[int, float, Path]:
     """Train on the ground truth of the training conversations, as the last stage of the warm-up does."""
     from .trainer.curriculum import full, shorten_answers
-    from .trainer.placing import plain
+    from .trainer.device import plain
+    from .trainer.grpo_trainer import add_adapter
+    from .trainer.packed_sft import Stage, fit
     from .trainer.policy import load_policy, save_policy
     from .trainer.rejection import fits
-    from .trainer.sft import Stage, fit
-    from .trainer.update import add_adapter
 
     policy = load_policy(start)
     examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, longest)]

@@ -14,11 +14,11 @@ from rich.table import Table
 from .plots import BLUE, COLOURS, GREY, finish
 from .prove.reward.acts import ACTS, count_acts
 from .prove.trajectory import Example, Rollout, read_lines
-from .stages import Outcome, write
+from .stage_cache import Outcome, write
+from .trainer.eval_breakdown import successes
 from .trainer.evaluate import Rollouts, paired, table
 from .trainer.metrics import COMPONENTS, goal_means, mean
 from .trainer.run_folder import RunFolder
-from .trainer.slices import successes
 
 
 def make_report(

@@ -11,12 +11,12 @@ from celery import Task
 from celery.signals import worker_init
 
 from .app import app, closing
-from .jobs import helping
+from .job_queue import in_turn
+from .jobs import shard_requests
 from .jobs.delivery import connect
-from .jobs.parent import Attempt
+from .jobs.supervisor import Attempt
 from .logs import JOB
 from .prove.synthesis.shards import own_code
-from .waiting import in_turn
 
 log = logging.getLogger(__name__)
 DATA = Path(__file__).parents[1] / "data"
@@ -43,10 +43,10 @@ def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any])
             return
 
 
-@app.task(name=helping.MAKE_SHARD)  # type: ignore[untyped-decorator]
+@app.task(name=shard_requests.MAKE_SHARD)  # type: ignore[untyped-decorator]
 def make_shard(order: str) -> None:
     """Make a shard of a data set that another worker is at."""
-    helping.make_shard(data(), order)
+    shard_requests.make_shard(data(), order)
 
 
 def data() -> Path:

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from prove_web.experiments.defaults import DEFAULTS
 from prove_web.experiments.models import Run
 from prove_web.experiments.points import number
-from training_worker.prove.alerts.curves import Condition, Value, overfitted
+from training_worker.prove.alerts.rule_engine import Condition, Value, overfitted
 
 from .models import Rule
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from prove_web.experiments.models import Run
 from prove_web.live.models import AT_WORK, State
 from prove_web.operations.health import Wrong, free_bytes
-from training_worker.prove.alerts.curves import EASE, Episode, episodes
+from training_worker.prove.alerts.rule_engine import EASE, Episode, episodes
 
 from .looking import look
 from .models import Alert, Rule, Watched

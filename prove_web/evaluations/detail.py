@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.evaluation import act_rows
 from prove_web.live.advice import advice
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.report import Report
 
 from .failures import failures_of
@@ -44,7 +44,7 @@ def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
 
 def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
     report = report_of(evaluation)
-    model = paper_model(evaluation, beside) if evaluation.benchmark in paper.BENCHMARKS else ""
+    model = paper_model(evaluation, beside) if evaluation.benchmark in published_scores.BENCHMARKS else ""
     marked = references(evaluation.benchmark, model)
     lines, overall = lines_of(report, marked) if report else (so_far(evaluation), None)
     return {
@@ -65,7 +65,7 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "reasons": reasons(report) if report else [],
         "cost": cost(evaluation),
         "beside": model,
-        "papers": paper.MODELS if model else (),
+        "papers": published_scores.MODELS if model else (),
     }
 
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from prove_web.accounts.models import Project
 from prove_web.experiments.forms import usable
 from prove_web.experiments.starting import PolicyField
-from training_worker.prove.benchmarks.known import KNOWN, Known, Option
-from training_worker.prove.benchmarks.reach import ENDPOINTS, URL, leads_out
+from training_worker.prove.benchmarks.allowlist import ENDPOINTS, URL, leads_out
+from training_worker.prove.benchmarks.registry import KNOWN, Known, Option
 
 from .models import Evaluation
 from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin, trained_on

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.chance import Difference, of_scores
 from prove_web.experiments.listing import column
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.intervals import Score
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
 
 from .models import Evaluation
 from .reports import title_of
@@ -60,12 +60,12 @@ class Entry:
     about: str
     evaluations: int
     first: Standing | None
-    paper: paper.Row | None
+    paper: published_scores.Row | None
 
 
 def names_of(found: Sequence[Evaluation]) -> list[str]:
     """The benchmarks there are, then the paper's, then any other that was evaluated."""
-    return list(dict.fromkeys((*KNOWN, *paper.BENCHMARKS, *(one.benchmark for one in found))))
+    return list(dict.fromkeys((*KNOWN, *published_scores.BENCHMARKS, *(one.benchmark for one in found))))
 
 
 @in_project(Action.VIEW)
@@ -78,7 +78,7 @@ def leaderboards(request: ProjectRequest) -> HttpResponse:
 
 def entry(name: str, found: list[Evaluation]) -> Entry:
     newest = boards(found)[:1]
-    rows = [one for one in paper.rows(name) if one.stage == "PROVE"]
+    rows = [one for one in published_scores.rows(name) if one.stage == "PROVE"]
     return Entry(
         name=name,
         title=title_of(name),
@@ -94,48 +94,50 @@ def entry(name: str, found: list[Evaluation]) -> Entry:
 def leaderboard(request: ProjectRequest, benchmark: str) -> HttpResponse:
     """`?sort=` is a column, with a minus before it the highest first."""
     found = ended(request.project, benchmark)
-    if not found and benchmark not in (*KNOWN, *paper.BENCHMARKS):
+    if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
         raise Http404(f"There is no benchmark {benchmark!r}, and none of that name was evaluated here.")
     sort = request.GET.get("sort", "")
     shown = boards(found, sort)
-    columns = shown[0].columns if shown else (*paper.COLUMNS.get(benchmark, ()), paper.OVERALL)
+    columns = shown[0].columns if shown else (*published_scores.COLUMNS.get(benchmark, ()), published_scores.OVERALL)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "title": title_of(benchmark),
         "about": KNOWN[benchmark].about if benchmark in KNOWN else "",
         "names": [(name, title_of(name)) for name in names_of(found)],
         "boards": [(board, headings(board.columns, sort)) for board in shown],
-        "rows": [row_cells(row, columns) for row in sorted_rows(paper.rows(benchmark), sort)],
+        "rows": [row_cells(row, columns) for row in sorted_rows(published_scores.rows(benchmark), sort)],
         "paper_headings": headings(columns, sort),
-        "aligned": bool(shown) and set(paper.COLUMNS.get(benchmark, ())) <= set(columns),
+        "aligned": bool(shown) and set(published_scores.COLUMNS.get(benchmark, ())) <= set(columns),
         "variants": variants(benchmark),
         "slopes": ours(request.project.path, shown),
         "papers": papers(benchmark),
-        "source": paper.SOURCE,
+        "source": published_scores.SOURCE,
     }
     return render(request, "evaluations/leaderboard.html", context)
 
 
 def headings(columns: Sequence[str], sort: str) -> list[dict[str, Any]]:
-    return [column(name, name.replace("_", " "), sort or f"-{paper.OVERALL}") | {"key": name} for name in columns]
+    return [
+        column(name, name.replace("_", " "), sort or f"-{published_scores.OVERALL}") | {"key": name} for name in columns
+    ]
 
 
-def sorted_rows(rows: Sequence[paper.Row], sort: str) -> list[paper.Row]:
+def sorted_rows(rows: Sequence[published_scores.Row], sort: str) -> list[published_scores.Row]:
     """Order the paper's rows by the same column, by the overall score if none is named; what lacks it comes last."""
-    sort = sort or f"-{paper.OVERALL}"
+    sort = sort or f"-{published_scores.OVERALL}"
     name = sort.removeprefix("-")
     there = [one for one in rows if name in one.scores]
     there.sort(key=lambda one: one.scores[name], reverse=sort.startswith("-"))
     return [*there, *(one for one in rows if name not in one.scores)]
 
 
-def row_cells(row: paper.Row, columns: Sequence[str]) -> dict[str, Any]:
+def row_cells(row: published_scores.Row, columns: Sequence[str]) -> dict[str, Any]:
     return {"row": row, "cells": [(name, row.scores.get(name)) for name in columns]}
 
 
 def variants(benchmark: str) -> list[tuple[str, str, float, float]]:
     """The paper's other trainings: (model, what, score, change)."""
-    told = paper.variants() if benchmark in paper.BENCHMARKS else ()
+    told = published_scores.variants() if benchmark in published_scores.BENCHMARKS else ()
     return [(one.model, one.what, one.scores[benchmark], one.change[benchmark]) for one in told]
 
 
@@ -159,5 +161,5 @@ def score_of(one: Cell) -> Score:
 
 
 def papers(benchmark: str) -> list[Slope]:
-    told = {(one.model, one.stage): one.overall for one in paper.rows(benchmark)}
-    return [Slope(model, told[model, "base"], told[model, "PROVE"]) for model in paper.MODELS if told]
+    told = {(one.model, one.stage): one.overall for one in published_scores.rows(benchmark)}
+    return [Slope(model, told[model, "base"], told[model, "PROVE"]) for model in published_scores.MODELS if told]

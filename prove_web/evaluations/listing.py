@@ -17,7 +17,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.listing import Sorting, column
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
 
 from .models import Evaluation, EvaluationItem
 from .rows import listed

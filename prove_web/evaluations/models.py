@@ -11,7 +11,7 @@ from prove_web.live.models import Job
 
 
 class Evaluation(models.Model):
-    """A policy on a benchmark. `job.spec` says what is asked (see training_worker/prove/benchmarks/asked.py).
+    """A policy on a benchmark. `job.spec` says what is asked (see training_worker/prove/benchmarks/request.py).
 
     `job.result`, once it is done, holds the report ("report") and the folder of results ("folder", relative to that of
     the site). `run` and `checkpoint` ("best", "last" or a step) say where the policy comes from, if a run left it.

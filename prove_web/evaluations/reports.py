@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import Avg, Count, Q
 
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import paper
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks import published_scores
+from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.trajectory import adapter
 
@@ -75,7 +75,7 @@ def title_of(benchmark: str) -> str:
 
 def categories_of(benchmark: str) -> tuple[str, ...]:
     """In the benchmark's own order, as far as it is known."""
-    return KNOWN[benchmark].categories if benchmark in KNOWN else paper.COLUMNS.get(benchmark, ())
+    return KNOWN[benchmark].categories if benchmark in KNOWN else published_scores.COLUMNS.get(benchmark, ())
 
 
 def percent(share: float) -> float:
@@ -97,7 +97,7 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
         )
         for one in report.categories
     ]
-    overall = paper.OVERALL
+    overall = published_scores.OVERALL
     if report.overall is None:
         return lines, None
     return lines, Line(name=overall, **scored(report.overall), paper=references.get(overall, ()), **summed(lines))
@@ -130,7 +130,7 @@ def mean_of(values: list[float | None]) -> float | None:
 def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
     """By column, what the paper tells of one of its models before and after training, if anything."""
     found: dict[str, tuple[Mark, ...]] = {}
-    for one in paper.rows(benchmark):
+    for one in published_scores.rows(benchmark):
         if one.model == model and one.stage != "SFT":
             for column, score in one.scores.items():
                 mark = Mark(score, f"paper, {model} {one.stage}", one.stage.lower())
@@ -140,10 +140,14 @@ def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
 
 def paper_model(evaluation: Evaluation, asked: str) -> str:
     """The paper's model that it stands beside: as asked for, or the one that it is or comes from, or the first."""
-    if asked in paper.MODELS:
+    if asked in published_scores.MODELS:
         return asked
     start = evaluation.run.config.get("policy", "") if evaluation.run else ""
-    return paper.model_like(evaluation.model) or paper.model_like(str(start)) or paper.MODELS[0]
+    return (
+        published_scores.model_like(evaluation.model)
+        or published_scores.model_like(str(start))
+        or published_scores.MODELS[0]
+    )
 
 
 def so_far(evaluation: Evaluation) -> list[Line]:

@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTransform
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 
 from .models import Evaluation
 from .relatives import BASELINES, base_among, light
@@ -58,7 +58,7 @@ class Standing:
 
     @property
     def overall(self) -> Cell | None:
-        return self.cells.get(paper.OVERALL)
+        return self.cells.get(published_scores.OVERALL)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def standing(one: Evaluation) -> Standing:
     if run := sum(count for _, count in goals):
         cells[GOAL_SUCCESS] = Cell(round(100 * sum(share * count for share, count in goals) / run, 2))
     if one.scored:
-        cells[paper.OVERALL] = cell(one.scored)
+        cells[published_scores.OVERALL] = cell(one.scored)
     counts = [sum(each[name] for each in one.categories or []) for name in ("asked", "run")]
     trials = one.trials if isinstance(one.trials, int) and one.trials > 0 else 1
     return Standing(evaluation=one, cells=cells, asked=counts[0] // trials, run=counts[1] // trials)
@@ -154,10 +154,10 @@ def ranked(rows: list[Standing]) -> list[Standing]:
 
 def columns_of(benchmark: str, rows: Sequence[Standing]) -> tuple[str, ...]:
     """The groups of its categories, or these in the benchmark's own order, what else was told, and all together."""
-    told = dict.fromkeys(name for one in rows for name in one.cells if name != paper.OVERALL)
+    told = dict.fromkeys(name for one in rows for name in one.cells if name != published_scores.OVERALL)
     grouped = dict.fromkeys(each["name"] for one in rows for each in one.evaluation.groups or [])
     known = tuple(grouped) or categories_of(benchmark)
-    return (*known, *(name for name in told if name not in known), paper.OVERALL)
+    return (*known, *(name for name in told if name not in known), published_scores.OVERALL)
 
 
 def marked(rows: Sequence[Standing], columns: Sequence[str]) -> list[Standing]:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.store.kept import COMPONENTS
+from training_worker.prove.store.record import COMPONENTS
 from training_worker.prove.trajectory import Rollout
 
 from .detail import run_of

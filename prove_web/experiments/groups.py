@@ -10,7 +10,7 @@ from math import isfinite
 from statistics import fmean, pstdev
 
 from training_worker.prove.reward.success import succeeded
-from training_worker.prove.store.kept import SUCCEEDED, Summary
+from training_worker.prove.store.record import SUCCEEDED, Summary
 from training_worker.prove.trajectory import Example
 
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal

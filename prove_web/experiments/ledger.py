@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from training_worker.prove.reward import PAPER, RewardConfig
 from training_worker.prove.reward.efficiency import budget
-from training_worker.prove.reward.total import COMPONENTS
+from training_worker.prove.reward.prove_reward import COMPONENTS
 from training_worker.prove.trajectory import Evidence, Example, Reward, Rollout
 
 LEVELS = 3

@@ -20,7 +20,7 @@ from prove_web.trajectories.versions import begin, finished
 from training_worker.prove.advantage import advantages
 from training_worker.prove.metrics import METRICS
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.kept import Kept, Tokens
+from training_worker.prove.store.record import Kept, Tokens
 from training_worker.prove.trajectory import Example, Rollout
 
 from .index import record_rollouts

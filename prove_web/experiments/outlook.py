@@ -20,7 +20,7 @@ from prove_web.accounts.models import Organisation, Project
 from prove_web.live.templatetags.kit import compact, duration
 from prove_web.workers.working import serving, workers
 from training_worker.prove.benchmarks.intervals import Score, wilson
-from training_worker.prove.footprint import GB, PROCESS, Plan, footprint, on_disk, shapes
+from training_worker.prove.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
 from training_worker.prove.models import OF_RUN, left_by, model_folders
 
 from .defaults import LIMITS, START, resolved

@@ -13,7 +13,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.anatomy import anatomy
 from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.store.asked import StepTable
+from training_worker.prove.store.query import StepTable
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
 from .detail import run_of

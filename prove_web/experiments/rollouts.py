@@ -11,10 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.folder import OLD, grouped, read_one
 from training_worker.prove.store.old import read_old
 from training_worker.prove.store.parquet import DamagedFile
+from training_worker.prove.store.query import StepTable
 from training_worker.prove.store.steps import read_span
 from training_worker.prove.store.storage import StorageFailed
 from training_worker.prove.store.tokens import TokenRow, read_tokens

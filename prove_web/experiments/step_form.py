@@ -5,8 +5,8 @@ from __future__ import annotations
 from django import forms
 
 from training_worker.prove.outcomes import OF_CALLS
-from training_worker.prove.store.asked import ORDERS, Asked
-from training_worker.prove.store.kept import COMPONENTS
+from training_worker.prove.store.query import ORDERS, Asked
+from training_worker.prove.store.record import COMPONENTS
 
 from .heat import TITLES
 from .templatetags.runs import ENDS

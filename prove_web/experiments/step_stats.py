@@ -8,7 +8,7 @@ from math import fsum, isfinite, sqrt
 from statistics import fmean
 from typing import Any
 
-from training_worker.prove.store.asked import StepTable
+from training_worker.prove.store.query import StepTable
 
 from .groups import EQUAL
 

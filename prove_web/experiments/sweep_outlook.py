@@ -11,7 +11,7 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.workers.turns import expected, of_queue
 from prove_web.workers.working import Worker, serving, workers
-from training_worker.prove.footprint import GB, PROCESS
+from training_worker.prove.memory_estimate import GB, PROCESS
 
 from .launching import KIND_OF_JOB
 from .models import Run

@@ -25,7 +25,7 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial and, once it is done, what it found: see training_worker/jobs/trial.py."""
+    """A trial and, once it is done, what it found: see training_worker/jobs/dry_run.py."""
 
     job: Job
 

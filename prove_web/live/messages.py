@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from prove_web.celery import app
-from training_worker import waiting
+from training_worker import job_queue
 from training_worker.jobs.delivery import CLAIMED, claim_key
 
 from .models import FILES, Job
@@ -54,7 +54,7 @@ def send(job: Job) -> bool:
     task = CURATE_JOB if queue == FILES else RUN_JOB
 
     def say() -> None:
-        waiting.put(broker(), queue, score(job.place), order)
+        job_queue.put(broker(), queue, score(job.place), order)
         publish(task, order, queue)
 
     return tell_worker(job) and quietly(say)
@@ -67,8 +67,8 @@ def score(place: datetime) -> int:
 
 def send_elsewhere(queue: str, jobs: Sequence[Job]) -> None:
     """Jobs of a queue that were given other places; one that a worker has taken stays taken."""
-    moved = {waiting.member(job.id, job.attempt): score(job.place) for job in jobs}
-    quietly(lambda: waiting.move(broker(), queue, moved))
+    moved = {job_queue.member(job.id, job.attempt): score(job.place) for job in jobs}
+    quietly(lambda: job_queue.move(broker(), queue, moved))
 
 
 def claim(job: Job, who: str) -> bool:
@@ -78,7 +78,7 @@ def claim(job: Job, who: str) -> bool:
 
 def take_back(queue: str, job: UUID, attempt: int) -> None:
     """An attempt that nobody has begun is not to be begun."""
-    quietly(lambda: waiting.drop(broker(), queue, waiting.member(job, attempt)))
+    quietly(lambda: job_queue.drop(broker(), queue, job_queue.member(job, attempt)))
 
 
 def later(task: str, queue: str = "web", **arguments: Any) -> bool:

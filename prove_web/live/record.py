@@ -17,7 +17,7 @@ from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.index import slim
 from prove_web.experiments.recording import TABLES as MEASURED
 from prove_web.experiments.recording import record_curves
-from training_worker.prove.finite import apart, finite
+from training_worker.prove.json_numbers import apart, finite
 
 from . import messages
 from .jobs import dispatch, finish, locked, lose

@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from prove_web.live import messages
 from prove_web.supervisor.checks import LEAST_FREE_GB
-from training_worker import hearts
+from training_worker import heartbeat
 
 MOST_SILENT = 30.0  # seconds; three heartbeats
 PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show what is no longer true
@@ -99,7 +99,7 @@ def free_bytes() -> int:
 def heard() -> list[Check]:
     """Whether each program without which nothing moves was heard of lately."""
     try:
-        ages = hearts.ages(messages.broker())
+        ages = heartbeat.ages(messages.broker())
     except messages.UNREACHABLE:
         return [Check(name, False, "Unknown, because the broker does not answer.") for name in PROGRAMS]
     return [alive(name, ages.get(name)) for name in PROGRAMS]

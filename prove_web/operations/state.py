@@ -14,7 +14,7 @@ from prove_web.experiments.models import Point, RolloutGroup
 from prove_web.live import messages
 from prove_web.live.models import AT_WORK, FILES, Job, JobEvent, Kind, State
 from prove_web.workers.working import workers as heard_of
-from training_worker import hearts
+from training_worker import heartbeat
 
 from .health import Wrong, free_bytes
 from .measures import registry
@@ -80,7 +80,7 @@ def queues() -> list[Metric]:
 def heartbeats() -> list[Metric]:
     about = "Seconds since a program was last heard of."
     found = GaugeMetricFamily("prove_heartbeat_age_seconds", about, labels=["program"])
-    for name, age in hearts.ages(messages.broker()).items():
+    for name, age in heartbeat.ages(messages.broker()).items():
         found.add_metric([name], age)
     return [found]
 

@@ -8,7 +8,7 @@ from celery.signals import after_task_publish, beat_init
 
 from prove_web.celery import app
 from prove_web.live import messages
-from training_worker import hearts
+from training_worker import heartbeat
 
 CLOCK = "beat"
 
@@ -16,7 +16,7 @@ CLOCK = "beat"
 @app.task(name="prove_web.operations.pulse")
 def pulse(name: str) -> None:
     """Whoever takes this is alive, under this name."""
-    messages.quietly(lambda: hearts.beat(messages.broker(), name))
+    messages.quietly(lambda: heartbeat.beat(messages.broker(), name))
 
 
 @beat_init.connect
@@ -26,4 +26,4 @@ def clock(**rest: Any) -> None:
 
 
 def ticked(**rest: Any) -> None:
-    messages.quietly(lambda: hearts.beat(messages.broker(), CLOCK))
+    messages.quietly(lambda: heartbeat.beat(messages.broker(), CLOCK))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.formats import FORMATS
-from training_worker.prove.synthesis import by_hand
-from training_worker.prove.synthesis.by_hand import Made
+from training_worker.prove.synthesis import manual
+from training_worker.prove.synthesis.manual import Made
 from training_worker.prove.synthesis.validate import Rejected, validate
 from training_worker.prove.trajectory import Example, Rollout
 
@@ -48,7 +48,7 @@ def abstaining(example: Example, attempt: Rollout) -> Example:
 
 def demonstrated(example: Example, attempt: Rollout) -> Example:
     """The calls of an attempt that worked, as ground truth. Raises Rejected."""
-    made = by_hand.example_of(example.id, example.world, list(calls(attempt)), example.today)
+    made = manual.example_of(example.id, example.world, list(calls(attempt)), example.today)
     answers = words(attempt, made.answers)
     kept = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
     turns = example.turns[: len(made.turns)]  # the transcript's also announce the tools that arrive

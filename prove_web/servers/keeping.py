@@ -9,7 +9,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.trajectories.by_hand import keep
 from prove_web.trajectories.forking import origin_of
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.synthesis import by_hand
+from training_worker.prove.synthesis import manual
 from training_worker.prove.trajectory import WorldRef
 
 from .models import LiveSession, SessionCall
@@ -35,16 +35,16 @@ def kept_of(
     world agrees. Raises Rejected, OSError."""
     made = made_of(calls, used, said)
     world = WorldRef(session.seed, tuple(session.servers), session.size)
-    return keep(project, user, lambda id: by_hand.example_of(id, world, made), origin_of(session))
+    return keep(project, user, lambda id: manual.example_of(id, world, made), origin_of(session))
 
 
-def made_of(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[by_hand.Made]:
+def made_of(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[manual.Made]:
     """The chosen calls with what is said before each: words before a call that is left out are for the next one."""
-    made, waiting, positions = list[by_hand.Made](), list[str](), {each.position for each in used}
+    made, waiting, positions = list[manual.Made](), list[str](), {each.position for each in used}
     for each in calls:
         waiting += [said[each.position]] if said[each.position] else []
         if each.position in positions:
-            made.append(by_hand.Made(each.tool, each.arguments, each.text, " ".join(waiting)))
+            made.append(manual.Made(each.tool, each.arguments, each.text, " ".join(waiting)))
             waiting = []
     return made
 

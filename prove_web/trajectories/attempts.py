@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from training_worker.prove.curation.collected import Collected
+from training_worker.prove.curation.rollout_dataset import Collected
 from training_worker.prove.trajectory import Example, dumps, loads
 
 from .models import Trajectory

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from training_worker.prove.reward import PAPER, RewardConfig
-from training_worker.prove.reward.total import COMPONENTS
+from training_worker.prove.reward.prove_reward import COMPONENTS
 from training_worker.prove.trajectory import Reward
 
 SMALL = 1e-9

@@ -14,7 +14,7 @@ from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import explained, groups_of
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import CURATE
-from training_worker.prove.curation.collected import Collected
+from training_worker.prove.curation.rollout_dataset import Collected
 from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.trajectory import Example, Rollout
 

@@ -12,8 +12,8 @@ from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.live.models import CURATE
-from training_worker.prove.curation.collected import ROLLOUTS
 from training_worker.prove.curation.files import write_streamed
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS
 from training_worker.prove.export.publish import publish
 from training_worker.prove.trajectory import file_digest
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prove_web.servers.arguments import CallForm
-from training_worker.prove.synthesis.mending import Mended, Wanted
+from training_worker.prove.synthesis.edits import Mended, Wanted
 
 from .call_fields import Given, given, reshaped, spelled, switched, with_fields
 from .call_fields import checked as fitting

@@ -16,8 +16,8 @@ from django.db.models import QuerySet
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.review.blind import SCORES, Blind
-from training_worker.prove.curation.collected import ROLLOUTS, Collected
 from training_worker.prove.curation.files import write_streamed
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.export import lines
 from training_worker.prove.export.publish import publish
 from training_worker.prove.trajectory import Example

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from training_worker.prove.importers.certify import VERDICTS
+from training_worker.prove.importers.external_replay import VERDICTS
 from training_worker.prove.schemas import function, tool_schema
 from training_worker.prove.trajectory import Example
 

@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.synthesis.mending import Mended, mended
+from training_worker.prove.synthesis.edits import Mended, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example
 

@@ -16,9 +16,9 @@ from django.conf import settings
 
 from training_worker.prove.graph import along, graph_path, part, read
 from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.dry_run import Trial, trial
 from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.synthesis.trial import Trial, trial
 from training_worker.prove.trajectory import Example
 
 MOST, PATIENCE = 24, 1.5  # draws, and seconds

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.space import NoRoom
-from training_worker.prove.importers.packed import MOST_PACKED
+from training_worker.prove.importers.archive import MOST_PACKED
 
 from . import uploads
 from .bringing_in import launch, read_as, report_of, upload_of

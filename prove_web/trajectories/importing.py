@@ -12,10 +12,10 @@ from django.db import transaction
 from prove_web.live import messages
 from prove_web.live.jobs import finish, locked
 from prove_web.live.models import Kind, State
-from training_worker.prove.curation.collected import ROLLOUTS, Collected
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.reward import PAPER, reward_of
-from training_worker.prove.reward.total import COMPONENTS
-from training_worker.prove.synthesis.folder import SPLITS, examples
+from training_worker.prove.reward.prove_reward import COMPONENTS
+from training_worker.prove.synthesis.dataset_folder import SPLITS, examples
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
 
 from .attempts import IMPORTED

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from prove_web.accounts.models import User
 from prove_web.review.blind import blind_since
-from training_worker.prove.synthesis.mending import Mended, Wanted, as_it_is, mended
+from training_worker.prove.synthesis.edits import Mended, Wanted, as_it_is, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, Rollout
 

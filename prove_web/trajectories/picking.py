@@ -15,7 +15,7 @@ from prove_web.review.demonstrating import as_demonstration
 from training_worker.prove.curation.items import Item, item_of, leaking
 from training_worker.prove.curation.mixing import mix
 from training_worker.prove.curation.splitting import BY, divide
-from training_worker.prove.synthesis.folder import SPLITS
+from training_worker.prove.synthesis.dataset_folder import SPLITS
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Split
 

@@ -9,9 +9,9 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from training_worker.prove.curation.collected import Collected
+from training_worker.prove.curation.rollout_dataset import Collected
 from training_worker.prove.importers.columns import FIELDS, guessed, said
-from training_worker.prove.importers.incoming import (
+from training_worker.prove.importers.reader import (
     COLUMNS,
     OURS,
     TITLES,

@@ -19,10 +19,10 @@ from prove_web.live.messages import broker
 from prove_web.live.models import CURATE, FILES, Job, State
 from prove_web.live.record import record
 from prove_web.space import NoRoom, room_for
+from training_worker.job_queue import in_turn
 from training_worker.jobs import console
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
-from training_worker.waiting import in_turn
 
 OFTEN = 1.0  # seconds between two words on progress
 BEAT = 10.0  # seconds between two signs of life

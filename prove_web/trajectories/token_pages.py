@@ -91,7 +91,7 @@ def asked(example: Example, rollout: Rollout) -> str:
 @lru_cache(maxsize=32)
 def spelled(folder: str, question: str) -> Spelled:
     """By a child process: the site itself loads no model library. Raises NotSpelled."""
-    command = [sys.executable, "-m", "training_worker.trainer.spelling", folder]
+    command = [sys.executable, "-m", "training_worker.trainer.tokenize_cli", folder]
     if not room.acquire(timeout=PATIENCE):
         raise NotSpelled("Others are looking at tokens just now. Try again in a moment.")
     try:

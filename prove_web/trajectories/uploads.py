@@ -16,7 +16,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.space import room, room_for
-from training_worker.prove.importers.packed import MOST_PACKED
+from training_worker.prove.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes sent at a time
 KEPT_SECONDS = 24 * 3600

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from mcp_servers.catalogue import SERVERS, behaves_otherwise
-from training_worker.prove.importers.certify import VERDICTS
+from training_worker.prove.importers.external_replay import VERDICTS
 from training_worker.prove.reward import PAPER
 from training_worker.prove.rollout import StaleExample, oracle
 from training_worker.prove.trajectory import Example, Reward, Rollout, loads

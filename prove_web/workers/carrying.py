@@ -17,7 +17,7 @@ from prove_web.experiments.outlook import folder_of
 from prove_web.experiments.starting import WARM
 from prove_web.live.models import Job, Kind
 from training_worker.jobs.console import LOG
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, folders_of
 from training_worker.prove.graph import graph_path
 from training_worker.prove.models import BEST, OF_RUN, left_by

@@ -6,7 +6,7 @@ A machine that joined asks the site itself. What a broker lost it is told again 
 from __future__ import annotations
 
 from prove_web.live import messages
-from training_worker import hearts
+from training_worker import heartbeat
 
 from .models import Drained, Enrolment
 
@@ -36,4 +36,4 @@ def drains(worker: str) -> bool:
 
 def remind() -> None:
     """Say to the broker who takes no more. Raises messages.UNREACHABLE."""
-    hearts.say_draining(messages.broker(), draining())
+    heartbeat.say_draining(messages.broker(), draining())

@@ -16,7 +16,7 @@ from prove_web.accounts.permissions import Action, can
 from prove_web.live import messages
 from prove_web.live.jobs import enqueue, give_up, locked, tell
 from prove_web.live.models import AT_WORK, Job, State
-from training_worker import hearts
+from training_worker import heartbeat
 
 from . import draining
 from .models import Enrolment
@@ -51,7 +51,7 @@ def revoke(enrolment: Enrolment) -> int:
     """Let the machine in no more; how many jobs it was at, which others now take."""
     if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", enrolment, enrolment.organisation)
-    messages.quietly(lambda: hearts.forget(messages.broker(), enrolment.worker))
+    messages.quietly(lambda: heartbeat.forget(messages.broker(), enrolment.worker))
     draining.take_again(enrolment.worker)
     ours = Job.objects.filter(project__organisation=enrolment.organisation_id, state__in=AT_WORK)
     jobs = ours.filter(worker=enrolment.worker)

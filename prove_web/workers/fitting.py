@@ -6,8 +6,8 @@ from typing import Any
 
 from prove_web.experiments.starting import WARM
 from prove_web.live.models import Job, Kind
-from training_worker.join.able import ASKS_AN_ENDPOINT
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.join.capabilities import ASKS_AN_ENDPOINT
+from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.models import OF_RUN
 
 from .carrying import ground_of
@@ -24,7 +24,7 @@ def asks_an_endpoint(job: Job) -> bool:
 
 
 def lacks(job: Job, told: dict[str, Any]) -> str:
-    """What of a job the machine cannot do; "" when it can. `told` is as facts.py has it."""
+    """What of a job the machine cannot do; "" when it can. `told` is as worker_info.py has it."""
     if asks_an_endpoint(job):
         return "it asks an endpoint, whose key never leaves the site: the site's own workers do it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):

@@ -28,8 +28,8 @@ from prove_web.live.jobs import locked, ready
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.live.record import record
 from prove_web.space import low
-from training_worker import facts, hearts
-from training_worker.join.speech import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
+from training_worker import heartbeat, worker_info
+from training_worker.join.compatibility import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
 from training_worker.prove.event_data import InvalidEvent
 from training_worker.prove.events import now
 
@@ -85,9 +85,9 @@ def alive(enrolment: Enrolment, told: dict[str, Any], refused: str = "") -> dict
 
     Who is `refused` serves nothing.
     """
-    known = {"slots": 1, **facts.read_facts(told.get("facts")), "queues": [QUEUE]}
+    known = {"slots": 1, **worker_info.read_facts(told.get("facts")), "queues": [QUEUE]}
     known |= {"refused": refused, "slots": 0} if refused else {}
-    hearts.beat(messages.broker(), enrolment.worker, known)
+    heartbeat.beat(messages.broker(), enrolment.worker, known)
     return known
 
 
@@ -241,5 +241,5 @@ def kept_files(request: Any) -> HttpResponse:
 @require_POST
 def goodbye(request: Any) -> HttpResponse:
     """The machine works no more, for now."""
-    hearts.forget(messages.broker(), request.enrolment.worker)
+    heartbeat.forget(messages.broker(), request.enrolment.worker)
     return JsonResponse({})

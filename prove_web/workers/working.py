@@ -12,8 +12,8 @@ from prove_web.accounts.models import Organisation
 from prove_web.experiments.sparkline import Sparkline
 from prove_web.live import messages
 from prove_web.live.models import AT_WORK, FILES, Job
-from training_worker import hearts
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker import heartbeat
+from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.synthesis.shards import own_code
 
 from .draining import draining
@@ -29,7 +29,7 @@ MOST_SILENT = 30.0  # seconds; three heartbeats
 
 @dataclass(frozen=True)
 class Worker:
-    """One program that does jobs; `age` is in seconds since it was last heard of, `told` as facts.py has it."""
+    """One program that does jobs; `age` is in seconds since it was last heard of, `told` as worker_info.py has it."""
 
     name: str
     label: str  # what people who are not to know its host call it
@@ -116,8 +116,8 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
     """
     try:
         broker = messages.broker()
-        ages, told = hearts.ages(broker), hearts.told(broker)
-        hours = {name: tuple(hearts.loads(broker, name)) for name in told}
+        ages, told = heartbeat.ages(broker), heartbeat.told(broker)
+        hours = {name: tuple(heartbeat.loads(broker, name)) for name in told}
     except messages.UNREACHABLE:
         return None
     at_work, enrolled, drained = jobs_by_worker(), machines(ages), draining()

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_servers.catalogue import fingerprint
 from tests.prove.known import SERVERS, known_examples, known_graph
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.manifest import Drawn
 from training_worker.prove.trajectory import Example, ToolCall
 
@@ -37,7 +37,7 @@ def data_set(examples: tuple[Example, ...], held_out: tuple[Example, ...], tmp_p
     sides = {"train": list(examples[:40]), "held_out": list(held_out[:8])}
     made = tmp_path / "some"
     drawn = Drawn(drawn=50, dropped={"StepRefused: transfer_money": 2})
-    folder.write(made, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
+    dataset_folder.write(made, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
     return made
 
 

@@ -9,9 +9,9 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.alerts.curves import Aggregate, Comparison, Condition, episodes, judged, overfitted
 from training_worker.prove.alerts.patterns import patterns
 from training_worker.prove.alerts.presets import PATTERNS, PRESETS
+from training_worker.prove.alerts.rule_engine import Aggregate, Comparison, Condition, episodes, judged, overfitted
 from training_worker.prove.metrics import BY_NAME
 from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall, WorldRef
 

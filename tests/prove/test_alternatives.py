@@ -11,7 +11,7 @@ import pytest
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 from tests.prove.known import graph_of, known_graph
-from training_worker.prove.benchmarks.worlds.judging import SUCCESS, judged
+from training_worker.prove.benchmarks.worlds.scorer import SUCCESS, judged
 from training_worker.prove.provenance import single
 from training_worker.prove.reward import PRESETS, reward_of, score
 from training_worker.prove.reward.success import is_accepted, is_success
@@ -19,8 +19,8 @@ from training_worker.prove.rollout import Attempt, demonstration, oracle
 from training_worker.prove.synthesis import alternatives
 from training_worker.prove.synthesis.alternatives import find_alternatives, find_taken, is_covered, swap
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.edits import as_it_is, mended
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.mending import as_it_is, mended
 from training_worker.prove.synthesis.resolver import unresolved
 from training_worker.prove.synthesis.validate import Rejected, validate
 from training_worker.prove.trajectory import (

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.outcomes import OUTCOMES
-from training_worker.prove.store.asked import ORDERS, Asked, StepTable
-from training_worker.prove.store.kept import COMPONENTS, Kept, Summary, Tokens
+from training_worker.prove.store.query import ORDERS, Asked, StepTable
+from training_worker.prove.store.record import COMPONENTS, Kept, Summary, Tokens
 from training_worker.prove.store.steps import SHORT, read_outcomes, read_span, read_summaries, write_step
 from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall
 

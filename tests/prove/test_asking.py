@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from tests.prove.serving import Serve, Served, completion
 from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.synthesis.endpoint.asking import CUT, NOT_JSON, Answer, ask, without_thoughts
+from training_worker.prove.synthesis.endpoint.structured_output import CUT, NOT_JSON, Answer, ask, without_thoughts
 from training_worker.prove.trajectory import Message
 
 

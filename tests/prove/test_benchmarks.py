@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 
 from prove_web.experiments.management.commands.evaluate import Command
 from tests.prove.serving import Serve
-from training_worker.prove.benchmarks import told
+from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
-from training_worker.prove.benchmarks.evaluating import IN_A_ROW, evaluate
 from training_worker.prove.benchmarks.intervals import mean, scored, wilson
 from training_worker.prove.benchmarks.policies import endpoint_policy
 from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
 from training_worker.prove.benchmarks.report import pass_hat
 from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
+from training_worker.prove.benchmarks.runner import IN_A_ROW, evaluate
 from training_worker.prove.chat import Scripted, parse_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Message, Rollout, ToolCall, UnreadableData
@@ -146,7 +146,7 @@ def test_what_could_not_be_run_counts_in_no_score_and_is_tried_again(tmp_path: P
     report, done = evaluated(failing("item-0", "item-1", "item-3"), tmp_path)
     assert [(one.asked, one.run, one.score.accuracy) for one in report.categories] == [(15, 14, 1.0), (15, 13, 1.0)]
     assert len(done) == 27 and not report.whole and set(report.not_run) == {"item-0", "item-1", "item-3"}
-    text = "\n".join(told.lines(report))
+    text = "\n".join(results_text.lines(report))
     assert "3 were not run" in text and "the endpoint is away" in text
     assert evaluated(saying(), tmp_path)[0].whole
 
@@ -173,8 +173,8 @@ def test_without_all_categories_there_is_no_overall_score(tmp_path: Path) -> Non
     assert [item.id for item in items] == ["item-1", "item-3", "item-5", "item-7"]
     with Results(tmp_path, identity_of(Echo(), saying())) as results:
         report = evaluate(Echo(), saying(), items, results)
-    assert report.overall is None and "no overall score" in "\n".join(told.lines(report))
-    assert [row[:2] for row in told.rows(report)] == [("odd", "4 of 4")]
+    assert report.overall is None and "no overall score" in "\n".join(results_text.lines(report))
+    assert [row[:2] for row in results_text.rows(report)] == [("odd", "4 of 4")]
 
 
 @settings(max_examples=20)
@@ -229,7 +229,7 @@ def test_trials_of_a_task_are_one_task_to_the_report(tmp_path: Path) -> None:
         report = evaluate(Echo(), first, items, results)
     (even,) = report.categories
     assert even.pass_hat == (pytest.approx(1 / 3), 0.0, 0.0) and even.score.accuracy == pytest.approx(1 / 3)
-    assert "even: pass^1 33.3%, pass^2 0.0%" in "\n".join(told.lines(report))
+    assert "even: pass^1 33.3%, pass^2 0.0%" in "\n".join(results_text.lines(report))
 
 
 def test_a_graded_comparison_gives_a_difference_with_its_interval(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_comparison_names_what_flipped_each_way(tmp_path: Path) -> None:
     assert found.p == mcnemar(1, 2) == pytest.approx(1.0)
     assert paired(right, right).p == 1.0
     assert paired(wrong, right).p == pytest.approx(2 * 0.5**30)
-    assert "30 gained: item-0" in "\n".join(told.compared(paired(wrong, right)))
+    assert "30 gained: item-0" in "\n".join(results_text.compared(paired(wrong, right)))
     with pytest.raises(NotComparable):
         paired(right, {})
 

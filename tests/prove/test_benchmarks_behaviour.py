@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 from tests.prove.known import NAMES
 from training_worker.prove.benchmarks.behaviour.benchmark import CATEGORIES, SUITE, Behaviours, Persistent, behaviours
 from training_worker.prove.benchmarks.behaviour.error_recovery import AWAY
-from training_worker.prove.benchmarks.behaviour.planting import PHRASINGS, PlantedWorld
+from training_worker.prove.benchmarks.behaviour.injected_text import PHRASINGS, PlantedWorld
 from training_worker.prove.benchmarks.policies import silent
 from training_worker.prove.benchmarks.protocol import Item, Policy, Result, Style
 from training_worker.prove.chat import ChatModel, Scripted, write_calls
@@ -214,8 +214,8 @@ def test_what_is_planted_is_read_is_possible_and_is_offered(suite: Behaviours) -
 
 
 def test_the_phrasings_are_several(graphs: Path) -> None:
+    from training_worker.prove.benchmarks.behaviour.case_factory import cases
     from training_worker.prove.benchmarks.behaviour.injection import INJECTION
-    from training_worker.prove.benchmarks.behaviour.making import cases
     from training_worker.prove.benchmarks.worlds.options import making_of
 
     catches = [case.catch for case in cases(INJECTION, making_of({**OPTIONS, "count": "16"}), graphs, 6).values()]

@@ -21,11 +21,11 @@ from tests.prove.serving import MODEL, Asked, Serve
 from training_worker.prove.benchmarks.bfcl.benchmark import Bfcl
 from training_worker.prove.benchmarks.bfcl.examples import base_examples
 from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, installed
-from training_worker.prove.benchmarks.evaluating import evaluate
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
 from training_worker.prove.benchmarks.protocol import Item, Policy, Style, identity_of, selected
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import REPORT, Results, results_in
+from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.chat import Scripted, write_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.synthesis.quality import ROWS, measure

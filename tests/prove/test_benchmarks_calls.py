@@ -20,7 +20,7 @@ from training_worker.prove.benchmarks.bfcl.inside.notation import read_calls
 from training_worker.prove.benchmarks.policies import silent
 from training_worker.prove.benchmarks.protocol import Policy
 from training_worker.prove.benchmarks.tau2.conversation import Part
-from training_worker.prove.benchmarks.teval.reading import answer_in
+from training_worker.prove.benchmarks.teval.parser import answer_in
 from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import ToolCall
 

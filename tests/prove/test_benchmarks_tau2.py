@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import MODEL, Asked, Serve
-from training_worker.prove.benchmarks.asked import SILENT, have_done
-from training_worker.prove.benchmarks.asked import Asked as Evaluation
-from training_worker.prove.benchmarks.confined.child import ChildFailed
+from training_worker.prove.benchmarks.confined.rpc_client import ChildFailed
 from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, installed
-from training_worker.prove.benchmarks.evaluating import evaluate
-from training_worker.prove.benchmarks.known import NotKnown, known, opened
 from training_worker.prove.benchmarks.policies import endpoint_policy
 from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, Result, identity_of, selected
+from training_worker.prove.benchmarks.registry import NotKnown, known, opened
 from training_worker.prove.benchmarks.report import Report
+from training_worker.prove.benchmarks.request import SILENT, have_done
+from training_worker.prove.benchmarks.request import Asked as Evaluation
 from training_worker.prove.benchmarks.results import Results, results_in
+from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.tau2.benchmark import Tau2
 from training_worker.prove.benchmarks.tau2.inside.arithmetic import computed
 from training_worker.prove.benchmarks.tau2.suite import Task, script

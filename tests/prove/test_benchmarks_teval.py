@@ -14,16 +14,16 @@ import pytest
 from tests.prove.sentences import tiny_sentences
 from tests.prove.serving import Serve
 from tests.prove.teval_files import FILES, NOT_EMBEDDED, written
-from training_worker.prove.benchmarks import told
-from training_worker.prove.benchmarks.asked import Asked, have_done
+from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled
-from training_worker.prove.benchmarks.evaluating import evaluate
-from training_worker.prove.benchmarks.known import opened
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
 from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, identity_of, selected
+from training_worker.prove.benchmarks.registry import opened
 from training_worker.prove.benchmarks.report import Report
+from training_worker.prove.benchmarks.request import Asked, have_done
 from training_worker.prove.benchmarks.results import Results, results_in
+from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.teval.benchmark import Teval
 from training_worker.prove.benchmarks.teval.entries import CATEGORIES, DIMENSIONS
 from training_worker.prove.chat import ChatModel, Scripted
@@ -104,7 +104,7 @@ def test_a_dimension_is_the_mean_of_its_formats_and_all_is_the_mean_of_dimension
     of_groups = [group.score.accuracy for group in report.groups if group.score]
     assert report.overall and report.overall.accuracy == pytest.approx(sum(of_groups) / 6)
     assert report.overall.accuracy != pytest.approx(sum(one or 0.0 for one in found.values()) / len(found))
-    rows = {row[0]: row[3] for row in told.rows(report)}
+    rows = {row[0]: row[3] for row in results_text.rows(report)}
     assert rows["review (mean)"] == "0.0" and rows["instruct (mean)"] == "50.0" and "overall (of the means)" in rows
 
 
@@ -158,7 +158,7 @@ def test_a_folder_with_some_of_the_files_is_evaluated_on_those_and_says_what_lac
     report = run(plain, Policy(model="oracle", speak=plain.oracle), tmp_path / "results")
     assert report.overall is None and set(scores(report).values()) == {1.0}
     assert not set(scores(report)) & set(report.absent) and {*scores(report), *report.absent} == set(CATEGORIES)
-    said = "\n".join(told.lines(report))
+    said = "\n".join(results_text.lines(report))
     assert f"there is no plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
     assert "there is no overall score" in said
     assert [group.name for group in report.groups if group.score] == ["instruct", "review"]

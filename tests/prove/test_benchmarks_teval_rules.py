@@ -19,9 +19,9 @@ from training_worker.prove.benchmarks.teval import instruct, plan, review, step
 from training_worker.prove.benchmarks.teval.entries import CATEGORIES, Entry
 from training_worker.prove.benchmarks.teval.instruct import call_in_text
 from training_worker.prove.benchmarks.teval.matching import THRESHOLD, longest_increasing, pairing
+from training_worker.prove.benchmarks.teval.parser import Unreadable, answer_in, value_in
 from training_worker.prove.benchmarks.teval.plan import first_named
-from training_worker.prove.benchmarks.teval.reading import Unreadable, answer_in, value_in
-from training_worker.prove.benchmarks.teval.verdict import Rules, Verdict
+from training_worker.prove.benchmarks.teval.score import Rules, Verdict
 from training_worker.prove.trajectory import Json
 
 RULES: dict[str, Rules] = {

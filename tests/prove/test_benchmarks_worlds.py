@@ -18,9 +18,7 @@ from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import Arguments, World
 from tests.prove.known import NAMES
 from tests.prove.serving import Serve
-from training_worker.prove.benchmarks import told
-from training_worker.prove.benchmarks.evaluating import evaluate
-from training_worker.prove.benchmarks.known import KNOWN, NotKnown, opened
+from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
 from training_worker.prove.benchmarks.protocol import (
     Item,
@@ -32,14 +30,16 @@ from training_worker.prove.benchmarks.protocol import (
     identity_of,
     selected,
 )
+from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, opened
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import Results
+from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.worlds.benchmark import Conversations, worlds
+from training_worker.prove.benchmarks.worlds.episode import attempt_of, result_of
 from training_worker.prove.benchmarks.worlds.generalisation import KEPT_OUT, SEEN, generalisation
-from training_worker.prove.benchmarks.worlds.making import ABSTENTION, server_of
-from training_worker.prove.benchmarks.worlds.talking import attempt_of, result_of
+from training_worker.prove.benchmarks.worlds.task_sampler import ABSTENTION, server_of
 from training_worker.prove.chat import Scripted, write_calls
-from training_worker.prove.identifiers import identifiers
+from training_worker.prove.leakage import identifiers
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Example, Message, ToolCall, dumps, loads
@@ -95,10 +95,10 @@ def test_the_report_has_goal_success_and_acts_beside_the_score(benchmark: Conver
     best, silence = reports
     assert {one.goal_success for one in best.categories} == {1.0}
     assert {one.goal_success for one in silence.categories} == {0.0}, "also where nothing is to be called"
-    assert next(told.rows(best))[5] == "100.0" and loads(Report, dumps(best)) == best
+    assert next(results_text.rows(best))[5] == "100.0" and loads(Report, dumps(best)) == best
     bare = replace(best.categories[0], goal_success=None, act_accuracy=None)
     assert "goal_success" not in dumps(bare)
-    assert next(told.rows(replace(best, categories=(bare,))))[5:7] == ("-", "-")
+    assert next(results_text.rows(replace(best, categories=(bare,))))[5:7] == ("-", "-")
 
 
 MAKE = """

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_servers.external import External
 from mcp_servers.kit import Reply, ServerFailed
-from training_worker.prove.importers import certify
+from training_worker.prove.importers import external_replay
 from training_worker.prove.importers.formats import FORMATS, load, make
 from training_worker.prove.rollout import Attempt, NotCertified, NotLive
 from training_worker.prove.synthesis.replay import verify
@@ -96,7 +96,7 @@ def test_only_what_is_answered_alike_twice_and_as_recorded_is_certified(strange:
         row(("elsewhere", {})),
         row(("refuse", {}), ("pid", {})),
     ]
-    marked = certify.certify(imported(tmp_path, *rows), [strange])
+    marked = external_replay.certify(imported(tmp_path, *rows), [strange])
     checks = [example.check for example in marked if example.check]
     assert [check.verdict for check in checks] == [
         *["same", "same", "otherwise", "differs", "refused", "differs", "refused", "differs"]
@@ -113,29 +113,33 @@ def test_only_what_is_answered_alike_twice_and_as_recorded_is_certified(strange:
 
 
 def test_a_server_that_dies_says_nothing_about_a_conversation(strange: External, tmp_path: Path) -> None:
-    rows = [row(("die", {}), said=f"Try {n}") for n in range(certify.PATIENCE + 1)]
-    (fine, *died) = certify.certify(imported(tmp_path, row(ADD), *rows), [strange])
+    rows = [row(("die", {}), said=f"Try {n}") for n in range(external_replay.PATIENCE + 1)]
+    (fine, *died) = external_replay.certify(imported(tmp_path, row(ADD), *rows), [strange])
     assert fine.certified
     assert {example.check.verdict for example in died if example.check} == {"not_checked"}
     first, last = died[0].check, died[-1].check
     assert first and first.told[0].startswith("strange") and "die" in first.told[0]
-    assert last and last.told[0].startswith(f"Not tried, after {certify.PATIENCE} in a row") and "die" in last.told[0]
+    assert (
+        last
+        and last.told[0].startswith(f"Not tried, after {external_replay.PATIENCE} in a row")
+        and "die" in last.told[0]
+    )
     assert not any(example.certified for example in died)
 
 
 def test_a_server_that_cannot_be_opened_stops_the_import(tmp_path: Path) -> None:
     with pytest.raises(ServerFailed, match="gone did not start"):
-        certify.certify(imported(tmp_path, row(ADD)), [External("gone", ("/nowhere/server",))])
+        external_replay.certify(imported(tmp_path, row(ADD)), [External("gone", ("/nowhere/server",))])
 
 
 def test_each_call_goes_to_the_first_server_that_has_its_tool(strange: External, tmp_path: Path) -> None:
     other = External("other", command=(*strange.command[:3], "elsewhere", "add"))
-    (example,) = certify.certify(imported(tmp_path, row(ADD, ("elsewhere", {}))), [strange, other])
+    (example,) = external_replay.certify(imported(tmp_path, row(ADD, ("elsewhere", {}))), [strange, other])
     assert example.certified and example.check and example.check.servers == ("strange", "other")
 
 
 def test_a_certified_conversation_of_others_has_no_rollouts_and_says_so(strange: External, tmp_path: Path) -> None:
-    same, differs = certify.certify(imported(tmp_path, row(ADD), row(("pid", {}))), [strange])
+    same, differs = external_replay.certify(imported(tmp_path, row(ADD), row(("pid", {}))), [strange])
     with pytest.raises(NotLive, match="rollouts are not available yet"):
         Attempt(same)
     with pytest.raises(NotCertified, match="calls that cannot be run here"):
@@ -143,11 +147,11 @@ def test_a_certified_conversation_of_others_has_no_rollouts_and_says_so(strange:
 
 
 def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange: External, tmp_path: Path) -> None:
-    imported(tmp_path, row(ADD), *(row(ADD, ("count", {}), said=f"{n}") for n in range(certify.FIRST + 1)))
+    imported(tmp_path, row(ADD), *(row(ADD, ("count", {}), said=f"{n}") for n in range(external_replay.FIRST + 1)))
     marked: list[Example] = []
 
     def marks(examples: list[Example]) -> list[Example]:
-        marked.extend(certify.certify(examples, [strange]))
+        marked.extend(external_replay.certify(examples, [strange]))
         return marked
 
     rows, out = tmp_path / "rows.jsonl", tmp_path / "set"
@@ -155,7 +159,7 @@ def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange:
     assert part.checks == {"differs": 6, "same": 1} and part.not_certified == 6
     found = verify(out)
     assert found.holds and found.held == 0 and found.elsewhere == {"strange": 1} and found.not_certified == 6
-    lines = certify.told(marked)
+    lines = external_replay.told(marked)
     assert lines[0] == "1 certified: answered alike twice, as recorded where something was (strange)"
     assert lines[1] == "6 not deterministic: answered otherwise the second time (strange)"
     assert (
@@ -175,10 +179,10 @@ def test_what_was_imported_without_asking_a_server_is_written_as_before(tmp_path
 def test_of_a_long_reply_the_part_that_differs_is_shown() -> None:
     one, other = (json.dumps("x" * 5_000 + end + "y" * size) for end, size in (("one", 9), ("two", 30_000)))
     for then, now in ((one, one.replace("one", "two")), (one, other)):
-        verdict, told = certify.fault(Reply(True, then), Reply(True, now), None) or ("", ())
+        verdict, told = external_replay.fault(Reply(True, then), Reply(True, now), None) or ("", ())
         assert verdict == "differs" and "one" in told[0] and "two" in told[1] and len(told) == 2
-        assert all(len(line) < 2 * certify.WIDTH for line in told)
-    assert certify.fault(Reply(True, '{"a": 1}'), Reply(True, '{"a":1}'), None) == (
+        assert all(len(line) < 2 * external_replay.WIDTH for line in told)
+    assert external_replay.fault(Reply(True, '{"a": 1}'), Reply(True, '{"a":1}'), None) == (
         *("differs", ('- ...{"a": 1}', '+ ...{"a":1}')),
     )
 
@@ -186,4 +190,4 @@ def test_of_a_long_reply_the_part_that_differs_is_shown() -> None:
 def test_a_step_without_all_its_results_is_not_compared_with_them(strange: External, tmp_path: Path) -> None:
     (example,) = imported(tmp_path, row(ADD, results=("recorded",)))
     steps = (Step((ToolCall("add", {"a": 1, "b": 2}), ToolCall("add", {"a": 1, "b": 3})), 0, ("recorded",)),)
-    assert certify.checked(replace(example, steps=steps), [strange]).verdict == "same"
+    assert external_replay.checked(replace(example, steps=steps), [strange]).verdict == "same"

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from training_worker.jobs.dataset import about
-from training_worker.jobs.work import Refused
+from training_worker.jobs.job_context import Refused
 from training_worker.prove.graph import along
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize

@@ -20,16 +20,16 @@ from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.export.lines import jsonl, openai
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.importers.ours import BadRow, read, replayed
+from training_worker.prove.importers.studio_export import BadRow, read, replayed
 from training_worker.prove.messages import ARRIVED, chat_messages, user_message
 from training_worker.prove.rollout import Attempt, Prompt, demonstration, oracle
 from training_worker.prove.synthesis.clarification import can_leave_out, draw_sort, has_default, split
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.drift import rerun
+from training_worker.prove.synthesis.edits import as_it_is, mended
 from training_worker.prove.synthesis.goals import Plan, PlannedCall, Wish
 from training_worker.prove.synthesis.knobs import PAPER, Sort
 from training_worker.prove.synthesis.manifest import Drawn, part
-from training_worker.prove.synthesis.mending import as_it_is, mended
 from training_worker.prove.synthesis.replay import drift_of, unusable
 from training_worker.prove.synthesis.replies import DECLINES
 from training_worker.prove.synthesis.resolver import unresolved

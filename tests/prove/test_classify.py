@@ -13,9 +13,9 @@ import pytest
 from mcp_servers.catalogue import SERVERS
 from tests.prove.serving import Answering, Asked, Serve
 from training_worker.prove.graph import build
-from training_worker.prove.synthesis.agreement import KINDS, Difference, OfKind, compare, proven
-from training_worker.prove.synthesis.classify import Dependency, Pair, classify, question
 from training_worker.prove.synthesis.endpoint import Endpoint
+from training_worker.prove.synthesis.graph_agreement import KINDS, Difference, OfKind, compare, proven
+from training_worker.prove.synthesis.llm_graph import Dependency, Pair, classify, question
 
 SERVER = "video_meeting"
 

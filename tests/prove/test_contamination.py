@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.jobs import importing
+from training_worker.jobs.job_context import Tell
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.jobs.work import Tell
 from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, Screen, check, grams, words_of
-from training_worker.prove.benchmarks.known import KNOWN, Known
-from training_worker.prove.synthesis import folder
+from training_worker.prove.benchmarks.registry import KNOWN, Known
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.stopping import Stop
 
@@ -131,9 +131,9 @@ class TestImports:
         found = result["import"]["contamination"]
         assert found["held_out"] == {"theirs": 1} and found["compared"] == {"theirs": 2}
         assert {"bfcl", "tau2"} <= {*found["not_compared"]}
-        assert [one.turns[0] for one in folder.examples(tmp_path / "out", "held_out")] == [f"Hello. {SAID}"]
-        assert len(list(folder.examples(tmp_path / "out", "train"))) == 2
-        manifest = folder.read(tmp_path / "out")
+        assert [one.turns[0] for one in dataset_folder.examples(tmp_path / "out", "held_out")] == [f"Hello. {SAID}"]
+        assert len(list(dataset_folder.examples(tmp_path / "out", "train"))) == 2
+        manifest = dataset_folder.read(tmp_path / "out")
         assert manifest.settings["contamination"]["held_out"] == {"theirs": 1}
         assert "1 of theirs" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
@@ -141,8 +141,8 @@ class TestImports:
         settings.PROVE_DATA = tmp_path
         call_command("import_data", self.file(tmp_path), format="openai", out=tmp_path / "out")
         assert "1 shares its words with theirs" in capsys.readouterr().out
-        assert folder.read(tmp_path / "out").settings["contamination"]["held_out"] == {"theirs": 1}
-        assert [one.split for one in folder.examples(tmp_path / "out", "held_out")] == ["held_out"]
+        assert dataset_folder.read(tmp_path / "out").settings["contamination"]["held_out"] == {"theirs": 1}
+        assert [one.split for one in dataset_folder.examples(tmp_path / "out", "held_out")] == ["held_out"]
 
     def test_a_short_text_is_one_of_a_benchmark_where_all_of_it_is_the_same(self, abstention: Example) -> None:
         theirs = replace(abstention, source="openai")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.curation.collected import Collected, messages_of
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.curation.items import Item, contents_of, item_of, leaking
 from training_worker.prove.curation.mixing import counts, mix
+from training_worker.prove.curation.rollout_dataset import Collected, messages_of
 from training_worker.prove.curation.splitting import BY, divide, falls
 from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example
 
 words = st.text("abcdefgh", min_size=1, max_size=2)
@@ -131,11 +131,11 @@ def test_files_are_those_that_a_recipe_writes_and_hold_what_they_say(tmp_path: P
     sides = [replace(one, split="held_out" if at % 5 == 0 else "train") for at, one in enumerate(some)]
     made = write_streamed(tmp_path / "a", "made", {}, sides, {"why": 2, "none": 0}, servers="x")
 
-    def split_of(split: str) -> tuple[list[Example], folder.Drawn]:
-        return [one for one in sides if one.split == split], folder.Drawn(drawn=0, dropped={})
+    def split_of(split: str) -> tuple[list[Example], dataset_folder.Drawn]:
+        return [one for one in sides if one.split == split], dataset_folder.Drawn(drawn=0, dropped={})
 
-    known = folder.write(tmp_path / "b", "made", {}, 0, "x", split_of, "")
-    assert made.content == known.content and folder.changed(tmp_path / "a", made) == []
+    known = dataset_folder.write(tmp_path / "b", "made", {}, 0, "x", split_of, "")
+    assert made.content == known.content and dataset_folder.changed(tmp_path / "a", made) == []
     assert made.splits["train"].dropped == {"why": 2}
     assert made.splits["train"].drawn == made.splits["train"].conversations + 2
 

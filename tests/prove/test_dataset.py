@@ -10,7 +10,7 @@ import pytest
 
 from mcp_servers.kit.draw import is_held_out_seed
 from tests.prove.known import RECIPE
-from training_worker.prove.identifiers import EMAIL, ID, NAME, identifiers
+from training_worker.prove.leakage import EMAIL, ID, NAME, identifiers
 from training_worker.prove.synthesis.__main__ import main
 from training_worker.prove.synthesis.dataset import Report, synthesize
 from training_worker.prove.synthesis.dedup import distinct

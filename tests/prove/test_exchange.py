@@ -12,7 +12,7 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import known_examples
-from training_worker.prove.shapes import rows_in
+from training_worker.prove.result_schema import rows_in
 from training_worker.prove.synthesis.exchange import PARTS, exchange, find_another
 from training_worker.prove.synthesis.plan import PlannedCall, Sighting, changed_values
 from training_worker.prove.synthesis.referents import OPAQUE

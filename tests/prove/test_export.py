@@ -17,7 +17,7 @@ from training_worker.prove.export.publish import publish
 from training_worker.prove.importers import formats
 from training_worker.prove.messages import chat_messages
 from training_worker.prove.schemas import tools_shown
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, UnreadableData, dumps, read_lines, write_lines
 
 
@@ -56,7 +56,7 @@ def test_publishing_again_gives_the_same_bytes(data_set: Path) -> None:
 @pytest.mark.long
 def test_the_card_says_what_the_manifest_does(data_set: Path) -> None:
     publish(data_set)
-    text, known = (data_set / "README.md").read_text("utf-8"), folder.read(data_set)
+    text, known = (data_set / "README.md").read_text("utf-8"), dataset_folder.read(data_set)
     assert text.startswith("---\n") and "path: train.parquet" in text and "license: apache-2.0" in text
     for split in known.splits.values():
         for kind, count in split.kinds.items():

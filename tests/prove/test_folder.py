@@ -13,11 +13,11 @@ import pytest
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 from tests.prove.known import graph_of
-from training_worker.prove.identifiers import identifiers
 from training_worker.prove.importers import formats
+from training_worker.prove.leakage import identifiers
 from training_worker.prove.reward import score
 from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import folder, recipes
+from training_worker.prove.synthesis import dataset_folder, recipes
 from training_worker.prove.synthesis.dataset import ENOUGH, FOR_EACH, CannotBeMet, assemble, mixed, rare
 from training_worker.prove.synthesis.manifest import content_digest
 from training_worker.prove.synthesis.replay import verify
@@ -39,7 +39,7 @@ def graph() -> nx.DiGraph:
 @pytest.fixture(scope="module")
 def made(graph: nx.DiGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("set")
-    folder.make(SMALL, path, graph, lambda split: lambda done, total: None, processes=1)
+    dataset_folder.make(SMALL, path, graph, lambda split: lambda done, total: None, processes=1)
     return path
 
 
@@ -56,7 +56,7 @@ def held_out(made: Path) -> list[Example]:
 @pytest.mark.long
 def test_there_are_exactly_as_many_of_each_kind_as_the_recipe_asks_for(made: Path, train: list[Example]) -> None:
     assert Counter(example.kind for example in train) == SMALL.train
-    manifest = folder.read(made)
+    manifest = dataset_folder.read(made)
     assert manifest.splits["train"].kinds == dict(SMALL.train)
     assert manifest.splits["train"].conversations == 38 and manifest.splits["held_out"].conversations == 12
 
@@ -67,7 +67,7 @@ def test_the_paper_has_13_517() -> None:
 
 @pytest.mark.long
 def test_two_processes_make_the_same_bytes(made: Path, graph: nx.DiGraph, tmp_path: Path) -> None:
-    folder.make(SMALL, tmp_path, graph, lambda split: lambda done, total: None, processes=2)
+    dataset_folder.make(SMALL, tmp_path, graph, lambda split: lambda done, total: None, processes=2)
     for name in ("train.jsonl", "held_out.jsonl", "manifest.json"):
         assert (tmp_path / name).read_bytes() == (made / name).read_bytes()
 
@@ -80,12 +80,12 @@ def test_the_splits_share_no_world_and_no_name(train: list[Example], held_out: l
 
 def test_servers_can_be_kept_out_of_training_as_a_whole(graph: nx.DiGraph, tmp_path: Path) -> None:
     plan = replace(SMALL, train=recipes.by_kind((6, 1, 0)), held_out=recipes.by_kind((6, 1, 0)), unseen=("vehicle",))
-    folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1)
+    dataset_folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1)
     for split, server in (("train", "banking"), ("held_out", "vehicle")):
         for example in read_lines(Example, tmp_path / f"{split}.jsonl"):
             assert example.world.servers == (server,)
             assert {TOOLS[name][0].name for name in example.candidates} <= {server}
-    assert folder.read(tmp_path).settings["unseen"] == ["vehicle"]
+    assert dataset_folder.read(tmp_path).settings["unseen"] == ["vehicle"]
 
 
 @pytest.mark.long
@@ -127,7 +127,7 @@ def test_every_conversation_replays(made: Path) -> None:
 
 
 def test_the_manifest_says_all_that_it_was_made_with(made: Path, train: list[Example]) -> None:
-    known = folder.read(made)
+    known = dataset_folder.read(made)
     assert known.recipe == SMALL.name and known.teacher == "programmatic"
     assert known.settings["knobs"]["distractor_count"] == [3, 8] and known.settings["train"] == dict(SMALL.train)
     assert known.servers == fingerprint(SOME) and known.schemas and known.code
@@ -141,13 +141,13 @@ def test_the_manifest_says_all_that_it_was_made_with(made: Path, train: list[Exa
 def test_a_finished_data_set_is_replaced_only_when_that_is_said(made: Path, graph: nx.DiGraph, tmp_path: Path) -> None:
     few = replace(SMALL, train=recipes.by_kind((3, 1, 0)), held_out=recipes.by_kind((1, 0, 0)))
 
-    def make(plan: recipes.Plan, **how: bool) -> folder.Manifest:
-        return folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1, **how)
+    def make(plan: recipes.Plan, **how: bool) -> dataset_folder.Manifest:
+        return dataset_folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1, **how)
 
     first = make(few)
-    with pytest.raises(folder.Taken, match="holds a finished data set"):
+    with pytest.raises(dataset_folder.Taken, match="holds a finished data set"):
         make(few)
-    assert folder.read(tmp_path) == first
+    assert dataset_folder.read(tmp_path) == first
     assert make(few, replacing=True) == first
 
 
@@ -162,8 +162,8 @@ def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_p
 
     def make(out: Path) -> list[Example]:
         quiet = lambda split: lambda done, total: None  # noqa: E731
-        folder.make(few, out, graph, quiet, processes=1, abstention=tmp_path / "abstention")
-        return list(folder.examples(out, "train"))
+        dataset_folder.make(few, out, graph, quiet, processes=1, abstention=tmp_path / "abstention")
+        return list(dataset_folder.examples(out, "train"))
 
     train = make(tmp_path / "mixed")
     assert Counter((example.kind, example.source) for example in train) == {
@@ -172,9 +172,9 @@ def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_p
         ("irrelevance", "xlam-irrelevance"): 3,
     }
     assert not train[-1].source or not train[0].source  # spread, not put at an end
-    theirs = folder.read(tmp_path / "abstention").content
-    assert folder.read(tmp_path / "mixed").settings["abstention"] == {"content": theirs}
-    assert folder.read(tmp_path / "mixed").splits["held_out"].sources == {"": 2}
+    theirs = dataset_folder.read(tmp_path / "abstention").content
+    assert dataset_folder.read(tmp_path / "mixed").settings["abstention"] == {"content": theirs}
+    assert dataset_folder.read(tmp_path / "mixed").splits["held_out"].sources == {"": 2}
     assert verify(tmp_path / "mixed").holds
     assert make(tmp_path / "again") == train
 
@@ -184,8 +184,8 @@ def test_a_recipe_takes_no_imported_conversation_with_calls(graph: nx.DiGraph, t
     messages = [{"role": "user", "content": "Do it"}, {"role": "assistant", "tool_calls": [call]}]
     (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": messages, "tools": [{"name": "f"}]}) + "\n")
     formats.make(tmp_path / "chats.jsonl", tmp_path / "chats", formats.FORMATS["openai"])
-    with pytest.raises(folder.NoAbstention, match="cannot be replayed, so no recipe takes them"):
-        folder.borrowed(tmp_path / "chats", "train", SMALL)
+    with pytest.raises(dataset_folder.NoAbstention, match="cannot be replayed, so no recipe takes them"):
+        dataset_folder.borrowed(tmp_path / "chats", "train", SMALL)
 
 
 def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) -> None:

@@ -17,8 +17,8 @@ import pytest
 from mcp_servers.catalogue import TOOLS as EVERY
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS, graph_of, known_example
+from training_worker.prove.explicit_edges import NOTHING, Candidate, candidates, prove
 from training_worker.prove.graph import FORMAT, build, load_or_build, part
-from training_worker.prove.pairs import NOTHING, Candidate, candidates, prove
 from training_worker.prove.trajectory import dumps
 
 EXAMPLES = 12

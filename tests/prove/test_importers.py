@@ -17,7 +17,7 @@ from training_worker.prove.importers.formats import FORMATS, Imported, ImportRef
 from training_worker.prove.importers.schema import parameters_of
 from training_worker.prove.reward import form_level
 from training_worker.prove.rollout import Attempt, NotCertified, Prompt, demonstration, oracle
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.replay import verify
 from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, UnreadableData
 
@@ -326,7 +326,7 @@ def test_an_import_is_a_data_set_that_holds(tmp_path: Path) -> None:
     manifest = make(path, tmp_path / "out", FORMATS["when2call"])
     assert manifest.splits["train"].sources == {"when2call": 1} and manifest.settings["rows"] == 2
     assert verify(tmp_path / "out").holds
-    with pytest.raises(folder.Taken):
+    with pytest.raises(dataset_folder.Taken):
         make(path, tmp_path / "out", FORMATS["when2call"])
 
 

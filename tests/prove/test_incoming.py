@@ -18,17 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from training_worker.prove.curation.collected import Collected
+from training_worker.prove.curation.rollout_dataset import Collected
 from training_worker.prove.export import lines
 from training_worker.prove.export.card import card
-from training_worker.prove.importers import imported, incoming, packed, rows
+from training_worker.prove.importers import archive, import_dataset, reader, rows
+from training_worker.prove.importers.archive import plain_files
 from training_worker.prove.importers.formats import FORMATS, make
-from training_worker.prove.importers.imported import FAULTS, Importing, NothingImported, Outcome
-from training_worker.prove.importers.incoming import Asked
-from training_worker.prove.importers.packed import plain_files
+from training_worker.prove.importers.import_dataset import FAULTS, Importing, NothingImported, Outcome
+from training_worker.prove.importers.reader import Asked
 from training_worker.prove.reward import reward_of
 from training_worker.prove.rollout import oracle
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import (
     BadLine,
     Example,
@@ -87,9 +87,9 @@ class TestRoundTrip:
         path = exported(tmp_path, format)
         outcome = bring(path, tmp_path)
         assert outcome.good == len(SOME) and outcome.bad == outcome.other_code == 0
-        again = [one for split in folder.SPLITS for one in folder.examples(tmp_path / "out", split)]
+        again = [one for split in dataset_folder.SPLITS for one in dataset_folder.examples(tmp_path / "out", split)]
         assert again == list(SOME)
-        assert outcome.content == folder.read(tmp_path / "out").content
+        assert outcome.content == dataset_folder.read(tmp_path / "out").content
         assert outcome.same is (True if format == "jsonl" else None)
 
     def test_packed_files_are_unpacked(self, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ class TestBadRows:
         assert not list((tmp_path / "out").glob("*.jsonl"))
         assert [row["number"] for row in faults(tmp_path)] == ["2", "3"]
         outcome = bring(path, tmp_path, "openai", keep_good=True)
-        assert (outcome.good, outcome.bad, outcome.left_out) == (1, 2, {imported.REPEATS: 1})
+        assert (outcome.good, outcome.bad, outcome.left_out) == (1, 2, {import_dataset.REPEATS: 1})
 
     @pytest.mark.parametrize("id", ["a b", "../a", "x" * 41, "", "changes"])
     def test_an_id_that_no_address_takes_is_bad(self, tmp_path: Path, id: str) -> None:
@@ -193,11 +193,11 @@ class TestBadRows:
         ],
     )
     def test_a_foreign_conversation_that_could_not_be_shown_is_bad(self, tmp_path: Path, odd: dict[str, Any]) -> None:
-        chat = incoming.outcome(CHAT, 1, "line", Asked("openai"))
-        assert isinstance(chat, incoming.Found)
+        chat = reader.outcome(CHAT, 1, "line", Asked("openai"))
+        assert isinstance(chat, reader.Found)
         told = json.loads(dumps(chat.made))
-        assert isinstance(incoming.outcome(told, 1, "line", Asked("ours")), incoming.Found)
-        assert isinstance(incoming.outcome({**told, **odd}, 1, "line", Asked("ours")), incoming.Fault)
+        assert isinstance(reader.outcome(told, 1, "line", Asked("ours")), reader.Found)
+        assert isinstance(reader.outcome({**told, **odd}, 1, "line", Asked("ours")), reader.Fault)
 
     def test_an_attempt_that_could_not_be_shown_is_bad(self, tmp_path: Path) -> None:
         example = next(one for one in SOME if one.steps)
@@ -211,12 +211,12 @@ class TestBadRows:
             {"reward": {**reward, "total": "1e999"}},
         ):
             bad = {**told, "rollout": {**told["rollout"], **odd}}
-            assert isinstance(incoming.outcome(bad, 1, "line", Asked("ours")), incoming.Fault), odd
+            assert isinstance(reader.outcome(bad, 1, "line", Asked("ours")), reader.Fault), odd
 
     def test_an_id_that_comes_twice_with_other_contents_gets_an_ending(self, tmp_path: Path) -> None:
         one, other = SOME[0], replace(SOME[1], id=SOME[0].id)
         bring(exported(tmp_path, "jsonl", [one, other, one]), tmp_path)
-        ids = [example.id for example in folder.examples(tmp_path / "out", "train")]
+        ids = [example.id for example in dataset_folder.examples(tmp_path / "out", "train")]
         assert len(ids) == 2 and ids[1].startswith(f"{one.id}-")
 
 
@@ -233,7 +233,7 @@ class TestTables:
             table.writerow(["Find\nit.", json.dumps(TOOLS), '[{"name": "find", "arguments": {"q": "it"}}]', "Here."])
             table.writerow(["Sing.", json.dumps(TOOLS), "", ""])
         bring(path, tmp_path, "columns", mapped=self.MAPPED)
-        found = list(folder.examples(tmp_path / "out", "train"))
+        found = list(dataset_folder.examples(tmp_path / "out", "train"))
         assert [(one.turns, one.kind) for one in found] == [(("Find\nit.",), "chain"), (("Sing.",), "irrelevance")]
         assert found[0].steps[0].calls[0].arguments == {"q": "it"}
 
@@ -253,7 +253,7 @@ class TestTables:
         pq.write_table(pa.Table.from_pylist([{"query": "Find it.", "tools": json.dumps(TOOLS), "calls": calls}]), path)
         mapped = {name: name for name in ("query", "tools", "calls")}
         assert bring(path, tmp_path, "columns", mapped=mapped).good == 1
-        (made,) = folder.examples(tmp_path / "out", "train")
+        (made,) = dataset_folder.examples(tmp_path / "out", "train")
         assert made.steps[0].calls[0].arguments == {"q": comes}
 
     def test_parquet_and_json_arrays_are_tables_too(self, tmp_path: Path) -> None:
@@ -325,15 +325,15 @@ class TestWhatItIsNot:
         with pytest.raises(UnreadableData, match="unpack to more than"):
             bring(path, tmp_path)
         written = sum(file.stat().st_size for file in (tmp_path / "plain").glob("*"))
-        assert written <= packed.ALWAYS + packed.MOST_RATIO * path.stat().st_size
+        assert written <= archive.ALWAYS + archive.MOST_RATIO * path.stat().st_size
 
     def test_a_preview_unpacks_only_the_beginning(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packed, "CHUNK", 1000)
-        monkeypatch.setattr(packed, "HEAD", 5000)
+        monkeypatch.setattr(archive, "CHUNK", 1000)
+        monkeypatch.setattr(archive, "HEAD", 5000)
         with gzip.open(tmp_path / "a.gz", "wb") as file:
             file.write(exported(tmp_path).read_bytes())
         (tmp_path / "head").mkdir()
-        packed.unpack_into(tmp_path / "a.gz", tmp_path / "head", head=True)
+        archive.unpack_into(tmp_path / "a.gz", tmp_path / "head", head=True)
         (head,) = (tmp_path / "head").iterdir()
         text = head.read_text("utf-8")
         assert text.endswith("\n") and 0 < len(text) <= 5000
@@ -351,7 +351,7 @@ class TestWhatItIsNot:
         assert plain.parent == tmp_path / "plain"
 
     def test_more_rows_than_are_taken_are_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(imported, "MOST_ROWS", 3)
+        monkeypatch.setattr(import_dataset, "MOST_ROWS", 3)
         with pytest.raises(UnreadableData, match="more than 3 rows"):
             bring(exported(tmp_path), tmp_path)
 
@@ -417,7 +417,7 @@ def test_a_cell_that_a_spreadsheet_would_run_is_made_harmless(cell: str) -> None
 def test_the_chat_format_is_what_our_own_importer_takes(tmp_path: Path) -> None:
     chained = [one for one in SOME if one.steps]
     outcome = bring(exported(tmp_path, "openai", chained), tmp_path, "openai")
-    found = list(folder.examples(tmp_path / "out", "train"))
+    found = list(dataset_folder.examples(tmp_path / "out", "train"))
     assert outcome.good == len(chained)
     assert [one.turns for one in found] == [one.turns for one in chained]
     assert [step.calls for step in found[0].steps] == [step.calls for step in chained[0].steps]
@@ -452,8 +452,8 @@ def chat_of_two_calls(results: bool = True, id: str = "BK-77") -> dict[str, Any]
 
 
 def imported_example(row: dict[str, Any]) -> Example:
-    found = incoming.outcome(row, 1, "line", Asked("openai"))
-    assert isinstance(found, incoming.Found)
+    found = reader.outcome(row, 1, "line", Asked("openai"))
+    assert isinstance(found, reader.Found)
     return found.example
 
 
@@ -481,7 +481,7 @@ class TestOrder:
         assert loads(Reward, dumps(reward)) == reward and loads(Example, dumps(example)) == example
         path = write(tmp_path / "a.jsonl", [chat_of_two_calls(results=False)])
         make(path, tmp_path / "out", FORMATS["openai"])
-        manifest = folder.read(tmp_path / "out")
+        manifest = dataset_folder.read(tmp_path / "out")
         assert manifest.splits["train"].order_unknown == 1
         assert "| order of the steps unknown | 1 | 0 |" in card(manifest, ())
 
@@ -499,12 +499,12 @@ class TestNamesOfOurs:
     def test_a_tool_of_others_with_a_name_of_ours_counts_as_theirs(self, tmp_path: Path) -> None:
         row = json.loads(json.dumps(chat_of_two_calls()).replace("find_booking", "list_accounts"))
         bring(write(tmp_path / "a.jsonl", [row]), tmp_path, "openai")
-        part = folder.read(tmp_path / "out").splits["train"]
+        part = dataset_folder.read(tmp_path / "out").splits["train"]
         assert part.foreign_tools == {"cancel_booking": 1, "list_accounts": 1} and part.own_tools == {}
-        assert "of 343 tools" not in folder.told(folder.read(tmp_path / "out"))
+        assert "of 343 tools" not in dataset_folder.told(dataset_folder.read(tmp_path / "out"))
 
     def test_a_tool_of_ours_that_went_through_another_format_counts_as_ours(self, tmp_path: Path) -> None:
         chained = next(one for one in SOME if one.steps)
         bring(exported(tmp_path, "openai", [chained]), tmp_path, "openai")
-        part = folder.read(tmp_path / "out").splits["train"]
+        part = dataset_folder.read(tmp_path / "out").splits["train"]
         assert part.foreign_tools == {} and part.own_tools == part.tools

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.provenance import says, spoken
-from training_worker.prove.synthesis.language import PERSONAS
-from training_worker.prove.synthesis.language import given as given_back
+from training_worker.prove.synthesis.templates import PERSONAS
+from training_worker.prove.synthesis.templates import given as given_back
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.world import World
-from training_worker.prove.synthesis import diagram, machine
-from training_worker.prove.synthesis.machine import GROUPS, TRANSITIONS, Move, State, Stuck, Talk, Task, hold
+from training_worker.prove.synthesis import diagram, state_machine
+from training_worker.prove.synthesis.state_machine import GROUPS, TRANSITIONS, Move, State, Stuck, Talk, Task, hold
 from training_worker.prove.trajectory import Level, ToolCall
 
 LIST, OTHER = ToolCall("list_accounts", {}), ToolCall("find_payees", {})
@@ -100,7 +100,7 @@ def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Mo
         return
     assert talk.states[0] == level and talk.states[-1] == State.ENDED
     assert all(after in TRANSITIONS[before] for before, after in pairwise(talk.states))
-    assert len(talk.answers) == len(talk.turns) == min(turns, machine.USER_TURNS)
+    assert len(talk.answers) == len(talk.turns) == min(turns, state_machine.USER_TURNS)
     assert len(talk.digests) == len(talk.steps) + 1 and talk.digests[-1] == world.digest() and not talk.failing
     again = bank()
     for position in range(len(talk.steps) + 1):

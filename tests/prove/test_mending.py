@@ -9,8 +9,8 @@ import pytest
 from tests.prove.known import known_examples, known_graph
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.edits import Mended, as_it_is, mended
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.mending import Mended, as_it_is, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example
 

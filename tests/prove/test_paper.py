@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.benchmarks.paper import (
+from training_worker.prove.benchmarks.published_scores import (
     BENCHMARKS,
     COLUMNS,
     MAIN,
@@ -46,7 +46,7 @@ def test_what_is_told_as_a_change_and_as_a_score_agree() -> None:
 
 def test_the_documents_have_the_papers_numbers() -> None:
     for text in (*map(table, BENCHMARKS), variant_table()):
-        assert text in PAGE, "write it anew: .venv/bin/python -m training_worker.prove.benchmarks.paper"
+        assert text in PAGE, "write it anew: .venv/bin/python -m training_worker.prove.benchmarks.published_scores"
 
 
 @pytest.mark.parametrize(

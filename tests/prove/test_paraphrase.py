@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import Response
 
 from tests.prove.serving import Answering, Serve, rewriting
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.paraphrase import paraphrase_all, paraphrase_folder
 from training_worker.prove.synthesis.replay import verify
@@ -60,18 +60,18 @@ def test_a_folder_becomes_another_one_that_holds_and_counts_its_authors(
     out = tmp_path / "out"
     with Endpoint(serve(rewriting).settings(tmp_path)) as endpoint:
         after = paraphrase_folder(data_set, out, endpoint)
-        with pytest.raises(folder.Taken):
+        with pytest.raises(dataset_folder.Taken):
             paraphrase_folder(data_set, out, endpoint)
     found = verify(out)
     assert found.holds and found.held == 48
-    before = folder.read(data_set)
-    assert folder.read(out) == after
+    before = dataset_folder.read(data_set)
+    assert dataset_folder.read(out) == after
     assert before.teacher == "programmatic" and after.teacher == "paraphrase by scripted"
     assert after.settings["paraphrased"] == before.content != after.content
-    for split in folder.SPLITS:
-        old, new = list(folder.examples(data_set, split)), list(folder.examples(out, split))
+    for split in dataset_folder.SPLITS:
+        old, new = list(dataset_folder.examples(data_set, split)), list(dataset_folder.examples(out, split))
         assert [one.id for one in old] == [one.id for one in new]
         turns = sum(len(one.turns) for one in old)
         assert before.splits[split].wording == {}
         assert after.splits[split].wording == {"assistant: model": turns, "user: model": turns}
-    assert "words: assistant: model" in folder.told(after)
+    assert "words: assistant: model" in dataset_folder.told(after)

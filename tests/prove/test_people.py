@@ -22,10 +22,10 @@ from training_worker.prove.synthesis.dataset import assemble
 from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
 from training_worker.prove.synthesis.dependence import enabled_edges
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.language import PERSONAS, long_day
 from training_worker.prove.synthesis.quality import ROWS, fed_edges, measure
 from training_worker.prove.synthesis.recipes import PLANS, by_kind
 from training_worker.prove.synthesis.resolver import Mention, resolve, unresolved
+from training_worker.prove.synthesis.templates import PERSONAS, long_day
 from training_worker.prove.synthesis.validate import Rejected, holds, provenance
 from training_worker.prove.trajectory import Example, Failure
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.prove.synthesis import folder, replay
+from training_worker.prove.synthesis import dataset_folder, replay
 from training_worker.prove.synthesis.replay import Cause, drift_of, verify
 from training_worker.prove.trajectory import Example, Failure, Step, ToolCall, UnreadableData, dumps
 
@@ -110,9 +110,9 @@ def test_an_imported_conversation_with_calls_is_neither_held_nor_drifted(chains:
 
 
 def test_what_was_changed_by_hand_is_not_read(data_set: Path) -> None:
-    assert len(list(folder.examples(data_set, "train"))) == 40
+    assert len(list(dataset_folder.examples(data_set, "train"))) == 40
     with (data_set / "train.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(UnreadableData, match=r"train\.jsonl is not the file that the manifest speaks of"):
-        next(folder.examples(data_set, "train"))
-    assert len(list(folder.examples(data_set, "held_out"))) == 8
+        next(dataset_folder.examples(data_set, "train"))
+    assert len(list(dataset_folder.examples(data_set, "held_out"))) == 8

@@ -9,7 +9,7 @@ import pytest
 
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, reward_of, score
-from training_worker.prove.reward.outcome import truth_of
+from training_worker.prove.reward.state_diff import truth_of
 from training_worker.prove.rollout import Attempt, demonstration, oracle
 from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, dumps, loads
 

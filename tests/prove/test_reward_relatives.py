@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.reward.atomic import ast, atomic
+from training_worker.prove.reward.excess_calls import surplus, unparseable
 from training_worker.prove.reward.orchestration import orchestration
 from training_worker.prove.reward.repeats import repeats
-from training_worker.prove.reward.surplus import surplus, unparseable
 from training_worker.prove.reward.trace import assign, trace
 from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
 

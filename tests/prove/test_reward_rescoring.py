@@ -11,7 +11,7 @@ import pytest
 from training_worker.prove.rescoring import Comparison, UnknownExample, rescore
 from training_worker.prove.reward import PAPER, PRESETS, reward_of
 from training_worker.prove.rollout import Attempt, StaleExample, oracle
-from training_worker.prove.stored import data_of, examples_in, files_of, rollouts_in
+from training_worker.prove.rollout_files import data_of, examples_in, files_of, rollouts_in
 from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, file_digest, write_lines
 
 

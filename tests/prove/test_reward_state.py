@@ -21,9 +21,9 @@ from mcp_servers.kit.walk import Walker
 from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward.final_state import final_state
-from training_worker.prove.reward.outcome import Unreplayable, outcome, run_still, run_ticking, succeeded, truth_of
-from training_worker.prove.reward.renaming import ID, created, signature
+from training_worker.prove.reward.id_isomorphism import ID, created, signature
 from training_worker.prove.reward.state import share, state
+from training_worker.prove.reward.state_diff import Unreplayable, outcome, run_still, run_ticking, succeeded, truth_of
 from training_worker.prove.rollout import Attempt, Limits, oracle
 from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef
 

@@ -15,9 +15,9 @@ import pytest
 
 from training_worker.prove.graph import part
 from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.crew import Crew
 from training_worker.prove.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, kept_until_done
-from training_worker.stages import StageFailed
+from training_worker.prove.synthesis.worker_pool import Crew
+from training_worker.stage_cache import StageFailed
 
 TASKS: list[Task] = [(index, None, None) for index in range(3 * SIZE + 5)]
 

@@ -11,15 +11,15 @@ import fsspec
 import pytest
 
 from tests.waiting import eventually
+from training_worker.jobs.job_context import Refused, Tell
+from training_worker.jobs.rollout_upload import Storing
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.jobs.storing import Storing
-from training_worker.jobs.work import Refused, Tell
 from training_worker.prove.store import __main__ as command
 from training_worker.prove.store.cache import Cache
-from training_worker.prove.store.courier import BROUGHT, Courier, News, bring, brought, pending
 from training_worker.prove.store.folder import RolloutFolder, step_name, tokens_name
 from training_worker.prove.store.parquet import DamagedFile
 from training_worker.prove.store.storage import Storage, StorageFailed, configured
+from training_worker.prove.store.uploader import BROUGHT, Courier, News, bring, brought, pending
 from training_worker.prove.trajectory import file_digest
 from training_worker.trainer.stopping import Stop
 
@@ -172,7 +172,7 @@ def test_a_run_says_once_that_its_storage_is_away_and_goes_on(
 ) -> None:
     away(tmp_path)
     monkeypatch.setenv("PROVE_STORAGE", f"file://{tmp_path / 'far'}")
-    monkeypatch.setattr("training_worker.jobs.storing.PATIENCE", 0.5)
+    monkeypatch.setattr("training_worker.jobs.rollout_upload.PATIENCE", 0.5)
     tell, reader = telling(tmp_path)
     storing = Storing(folder.path, "the-job", 0, tell)
     for step in (1, 2):

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from training_worker.prove.advantage import advantages, component_advantages
 from training_worker.prove.store.folder import RolloutFolder, read_one, read_rollouts, step_name, tokens_name
-from training_worker.prove.store.kept import Kept, Tokens, summarise
 from training_worker.prove.store.parquet import DamagedFile
+from training_worker.prove.store.record import Kept, Tokens, summarise
 from training_worker.prove.store.steps import ROWS, read_rollout, read_step, read_summaries, write_step
 from training_worker.prove.store.tokens import read_tokens, write_tokens
 from training_worker.prove.trajectory import (

@@ -13,8 +13,8 @@ import pytest
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.synthesis.conversation import make
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.language import leaks, long_day
 from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.synthesis.templates import leaks, long_day
 from training_worker.prove.synthesis.wording_checks import (
     DENIAL,
     Check,

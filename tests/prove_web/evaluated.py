@@ -14,9 +14,9 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
-from training_worker.prove.benchmarks.evaluating import evaluate
 from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
 from training_worker.prove.benchmarks.results import Results
+from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.chat import HERMES, Scripted, write_calls
 from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall, dumps
 

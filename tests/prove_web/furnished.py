@@ -25,7 +25,7 @@ from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolling import enrol
-from training_worker.prove.importers.imported import FAULTS
+from training_worker.prove.importers.import_dataset import FAULTS
 from training_worker.prove.rollout import oracle
 
 from .evaluated import Look, evaluation_of

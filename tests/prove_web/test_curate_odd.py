@@ -26,7 +26,7 @@ from prove_web.trajectories.previewing import Import, Sample, holds_attempts, sa
 from prove_web.trajectories.search import search
 from prove_web.trajectories.selecting import selected
 from prove_web.trajectories.versions import NotMade, make_version
-from training_worker.prove.curation.collected import ROLLOUTS, Collected
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.export import parquet
 from training_worker.prove.rollout import oracle
 from training_worker.prove.trajectory import dumps, write_lines

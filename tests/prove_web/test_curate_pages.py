@@ -28,7 +28,7 @@ from prove_web.trajectories import uploads
 from prove_web.trajectories.exporting import FORMATS, file_name
 from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.export.lines import TRIGGERS
-from training_worker.prove.importers.packed import MOST_PACKED
+from training_worker.prove.importers.archive import MOST_PACKED
 from training_worker.prove.rollout import oracle
 from training_worker.prove.trajectory import Example, loads
 

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 
 from prove_web.trajectories.management.commands.synthesize import Command
 from tests.prove.serving import MODEL, Serve, Served, rewriting
-from training_worker.prove.synthesis import folder, recipes
+from training_worker.prove.synthesis import dataset_folder, recipes
 from training_worker.prove.synthesis.dataset import Progress
 from training_worker.prove.synthesis.shards import kept_until_done
 from training_worker.prove.trajectory import Split
@@ -298,7 +298,10 @@ def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     measured = json.loads(said("compare_data", tmp_path / "set", tmp_path / "other", json=True))
     assert [one["teacher"] for one in measured] == [MODEL, "programmatic"]
     assert [one["conversations"] for one in measured] == [4, 4]
-    turns = [sum(len(one.turns) for one in folder.examples(tmp_path / "set", split)) for split in folder.SPLITS]
+    turns = [
+        sum(len(one.turns) for one in dataset_folder.examples(tmp_path / "set", split))
+        for split in dataset_folder.SPLITS
+    ]
     assert f"| wording: user: model | {turns[0]} | {turns[1]} |" in (tmp_path / "set" / "README.md").read_text("utf-8")
     assert "programmatic" in said("compare_data", tmp_path / "set", tmp_path / "other")
     with pytest.raises(CommandError, match="is not there"):

@@ -25,8 +25,8 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.trajectories import uploads
 from prove_web.workers.enrolling import enrol
 from training_worker.jobs import importing
+from training_worker.jobs.job_context import Refused, Tell
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.jobs.work import Refused, Tell
 from training_worker.prove.store.parquet import DamagedFile
 from training_worker.prove.store.steps import SCHEMA, read_summaries
 from training_worker.trainer.stopping import Stop
@@ -241,9 +241,9 @@ DECODERS = {
     "prove_web/operations/backups/databases.py": OPERATOR,
     "prove_web/trajectories/bringing_in.py": OUR_OWN,
     "training_worker/prove/export/parquet.py": OUR_OWN,
-    "training_worker/prove/synthesis/endpoint/answers.py": OUR_OWN,
+    "training_worker/prove/synthesis/endpoint/response_cache.py": OUR_OWN,
     "training_worker/prove/importers/decode.py": IN_THE_CHILD,
-    "training_worker/prove/importers/packed.py": IN_THE_CHILD,
+    "training_worker/prove/importers/archive.py": IN_THE_CHILD,
     "training_worker/prove/importers/rows.py": "tables, one bounded row at a time",
     "training_worker/prove/store/parquet.py": DECODED_BEFORE,
     "training_worker/trackers/tensorboard.py": IN_THE_CHILD,
@@ -251,7 +251,7 @@ DECODERS = {
     "training_worker/trackers/wandb_file.py": IN_THE_CHILD,
     "training_worker/trainer/footprint.py": MAPPED,
     "training_worker/trainer/policy.py": MAPPED,
-    "training_worker/trainer/sft.py": OUR_OWN,
+    "training_worker/trainer/packed_sft.py": OUR_OWN,
 }
 
 

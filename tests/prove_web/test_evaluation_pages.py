@@ -27,7 +27,7 @@ from prove_web.evaluations.standings import Cell, boards, ended
 from prove_web.evaluations.stored import NoConversation, folder_of, result_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.compare import paired
 from training_worker.prove.benchmarks.protocol import Item
 from training_worker.prove.benchmarks.results import ITEMS, results_in
@@ -123,11 +123,11 @@ def test_what_was_not_run_stands_apart_and_counts_nowhere(project: Project, vict
 
 
 def test_the_papers_figures_stand_beside_a_benchmark_of_the_paper(project: Project, victors: Client) -> None:
-    benchmark = Look(8, paper.COLUMNS["bfcl"])
+    benchmark = Look(8, published_scores.COLUMNS["bfcl"])
     made = evaluation_of(project, half(model="Qwen/Qwen3-8B"), benchmark, named="bfcl")
     for beside, model in (("", "Qwen3-8B"), ("Granite-4.1-8B", "Granite-4.1-8B"), (HOSTILE, "Qwen3-8B")):
         page = victors.get(at(made, beside=beside))
-        base, prove = (one for one in paper.MAIN if (one.benchmark, one.model) == ("bfcl", model))
+        base, prove = (one for one in published_scores.MAIN if (one.benchmark, one.model) == ("bfcl", model))
         for line in [*page.context["lines"], page.context["overall"]]:
             assert [mark.at for mark in line.paper] == [base.scores[line.name], prove.scores[line.name]]
             assert f"{base.scores[line.name]:.1f} → {prove.scores[line.name]:.1f}" in page.text
@@ -519,20 +519,20 @@ def test_categories_that_count_as_one_stand_as_one_beside_the_papers(project: Pr
     benchmark = Look(8, ("plan_json", "plan_str", "review_str"))
     made = evaluation_of(project, benchmark=benchmark, named="teval")
     score = {"accuracy": 0.5, "low": 0.25, "high": 0.75}
-    made.job.result["report"]["groups"] = [{"name": name, "score": score} for name in paper.COLUMNS["teval"]]
+    made.job.result["report"]["groups"] = [{"name": name, "score": score} for name in published_scores.COLUMNS["teval"]]
     made.job.save()
     page = board(victors, project, "teval")
     ((shown, _),) = page.context["boards"]
-    assert shown.columns == (*paper.COLUMNS["teval"], "overall") and page.context["aligned"]
+    assert shown.columns == (*published_scores.COLUMNS["teval"], "overall") and page.context["aligned"]
     assert shown.standings[0].cells["plan"].accuracy == 50.0 and "plan_json" not in page.text
 
 
 def test_the_papers_rows_are_marked_and_have_no_rank(project: Project, victors: Client) -> None:
-    evaluation_of(project, saying(reads, "ours"), Look(8, paper.COLUMNS["bfcl"]), named="bfcl")
+    evaluation_of(project, saying(reads, "ours"), Look(8, published_scores.COLUMNS["bfcl"]), named="bfcl")
     page = board(victors, project, "bfcl")
     ((shown, _),) = page.context["boards"]
     assert [row.evaluation.model for row in shown.standings] == ["ours"]
-    assert page.text.count('<span class="paper-badge">paper</span> ') == len(paper.rows("bfcl"))
+    assert page.text.count('<span class="paper-badge">paper</span> ') == len(published_scores.rows("bfcl"))
     assert "names no version" in page.text and "no validity" in page.text
     assert [slope.change for slope in page.context["papers"]] == [10.2, 0.9, 3.7, 0.1]
     empty = board(victors, project, "teval")

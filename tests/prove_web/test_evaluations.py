@@ -28,8 +28,8 @@ from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
 from prove_web.live.record import record
 from prove_web.trajectories.importing import row
-from training_worker.prove.benchmarks.asked import Asked
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.prove.benchmarks.request import Asked
 from training_worker.prove.trajectory import Example
 from training_worker.warm import SERVERS as WARM_SERVERS
 

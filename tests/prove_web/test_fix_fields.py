@@ -18,7 +18,7 @@ from prove_web.servers.arguments import FORM
 from prove_web.trajectories.call_fields import Given, as_json, checked, given, prefix, spelled, switched, with_fields
 from prove_web.trajectories.draft import draft_of
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.synthesis.mending import as_it_is
+from training_worker.prove.synthesis.edits import as_it_is
 
 from .examples import chain, dataset_of, examples
 

@@ -24,7 +24,7 @@ from prove_web.trajectories.models import Dataset, Opened, Trajectory
 from prove_web.trajectories.verdict import example_of
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt
-from training_worker.prove.synthesis.mending import as_it_is
+from training_worker.prove.synthesis.edits import as_it_is
 from training_worker.prove.trajectory import Example, ToolCall, WorldRef, dumps
 
 from .examples import abstention, chain, dataset_of

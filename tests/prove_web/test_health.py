@@ -13,7 +13,7 @@ from django.test import Client
 
 from prove_web.live import messages
 from prove_web.operations import health, tasks
-from training_worker import hearts
+from training_worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def all_alive(broker: str, settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA = tmp_path
     for name in health.PROGRAMS:
-        hearts.beat(messages.broker(), name)
+        heartbeat.beat(messages.broker(), name)
 
 
 def asked() -> tuple[int, dict[str, Any]]:
@@ -50,18 +50,18 @@ def test_a_site_that_has_what_it_needs_is_ready(db: None, all_alive: None) -> No
 @pytest.mark.parametrize("program", health.PROGRAMS)
 def test_a_program_that_fell_silent_makes_the_site_unready(program: str, db: None, all_alive: None) -> None:
     broker = messages.broker()
-    broker.hset(hearts.HEARTS, program, hearts.now(broker) - health.MOST_SILENT - 1)
+    broker.hset(heartbeat.HEARTS, program, heartbeat.now(broker) - health.MOST_SILENT - 1)
     status, found = asked()
     assert (status, wrong(found)) == (503, {program})
     assert "its log tells" in found[program]["why"]
-    broker.hdel(hearts.HEARTS, program)
+    broker.hdel(heartbeat.HEARTS, program)
     status, found = asked()
     assert (status, wrong(found)) == (503, {program})
     assert f"manage.py program {program}" in found[program]["why"]
 
 
 def test_a_pulse_through_its_queue_is_what_makes_a_program_alive(db: None, all_alive: None) -> None:
-    messages.broker().delete(hearts.HEARTS)
+    messages.broker().delete(heartbeat.HEARTS)
     tasks.pulse("writer")
     tasks.ticked()
     assert wrong(asked()[1]) == {"web-worker"}
@@ -116,7 +116,7 @@ def test_a_data_folder_that_is_gone_or_full_is_told(db: None, all_alive: None, s
 
 def test_programs_of_long_ago_are_forgotten(broker: str) -> None:
     known = messages.broker()
-    hearts.beat(known, "writer")
-    known.hset(hearts.HEARTS, "training@gone", hearts.now(known) - hearts.FORGET - 1)
-    assert list(hearts.ages(known)) == ["writer"]
-    assert known.hkeys(hearts.HEARTS) == ["writer"]
+    heartbeat.beat(known, "writer")
+    known.hset(heartbeat.HEARTS, "training@gone", heartbeat.now(known) - heartbeat.FORGET - 1)
+    assert list(heartbeat.ages(known)) == ["writer"]
+    assert known.hkeys(heartbeat.HEARTS) == ["writer"]

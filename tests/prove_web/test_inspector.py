@@ -31,7 +31,7 @@ from prove_web.servers.worlds import cache, moments
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.verdict import example_of, judge
 from tests.waiting import eventually
-from training_worker.prove.synthesis.folder import changed, read
+from training_worker.prove.synthesis.dataset_folder import changed, read
 from training_worker.prove.synthesis.validate import validate
 from training_worker.prove.trajectory import Example
 

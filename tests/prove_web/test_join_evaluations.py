@@ -25,7 +25,7 @@ from prove_web.workers.fitting import lacks
 from tests.waiting import eventually
 from training_worker.jobs.evaluate import begin_with
 from training_worker.jobs.spool import SpoolReader, spool_path
-from training_worker.join.carrying import ground
+from training_worker.join.file_sync import ground
 from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, plain
 from training_worker.prove.graph import graph_path
 

@@ -78,7 +78,7 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
 def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
     from training_worker.jobs.settings import GIVEN, OWN
 
-    grpo = pytest.importorskip("training_worker.trainer.grpo_run", reason="torch is not installed")
+    grpo = pytest.importorskip("training_worker.trainer.grpo_config", reason="torch is not installed")
     alices.post(page(project), filled(dataset))
     known = OWN | {one.name for one in fields(grpo.GRPORun)} - GIVEN
     assert set(Job.objects.get(kind=Kind.RUN).spec) <= known
@@ -105,7 +105,7 @@ def test_the_rewards_defaults_are_the_papers() -> None:
 
 
 def test_the_token_limits_are_the_samplers() -> None:
-    sampler = pytest.importorskip("training_worker.trainer.sampler", reason="torch is not installed")
+    sampler = pytest.importorskip("training_worker.trainer.generate", reason="torch is not installed")
     assert asdict(sampler.TokenLimits()) == LIMITS
 
 
@@ -267,7 +267,7 @@ def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Da
 
 
 def test_a_supervised_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
-    supervised = pytest.importorskip("training_worker.trainer.supervised_run", reason="torch is not installed")
+    supervised = pytest.importorskip("training_worker.trainer.sft_config", reason="torch is not installed")
     from training_worker.jobs.settings import GIVEN, OWN
 
     every = {"decay": 0, "warmup_steps": 9, "precision": "bf16", "gradient_checkpointing": "yes", "longest": 100}

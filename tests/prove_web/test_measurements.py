@@ -21,7 +21,7 @@ from prove_web.live.record import record
 from prove_web.operations import state
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.draining import drain
-from training_worker import hearts
+from training_worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Figures = dict[tuple[str, ...], float]
@@ -60,7 +60,7 @@ def test_jobs_queues_heartbeats_events_and_disk_are_as_they_are(project: Project
         Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.DONE)
     record(str(job.id), 1, [{"seq": 1, "kind": "started", "at": "2026-01-01T00:00:00+00:00", "data": {}}])
     messages.broker().lpush("training", "a message", "another")
-    hearts.beat(messages.broker(), "training@far")
+    heartbeat.beat(messages.broker(), "training@far")
     found = read()
     assert (found["prove_jobs", "graph", "starting"], found["prove_jobs", "run", "done"]) == (1, 2)
     assert found["prove_jobs", "dataset", "queued"] == 0
@@ -102,8 +102,8 @@ def test_jobs_are_counted_by_the_queue_that_they_wait_in(project: Project, broke
 
 def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
     told = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
-    hearts.beat(messages.broker(), "training@far", told | {"gpu_celsius": [61.0]})
-    hearts.beat(messages.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
+    heartbeat.beat(messages.broker(), "training@far", told | {"gpu_celsius": [61.0]})
+    heartbeat.beat(messages.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
     drain("training@old")
     found = read()
     assert (found["prove_workers", "training", "free"], found["prove_workers", "training", "draining"]) == (1, 1)

@@ -19,7 +19,7 @@ from prove_web.live.deltas import deltas
 from prove_web.live.models import Job
 from prove_web.live.record import record
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.finite import ODD
+from training_worker.prove.json_numbers import ODD
 
 from .asked_api import with_token
 from .story import event, run_job

@@ -22,7 +22,7 @@ from prove_web.trajectories.edited import Said, pair
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.search import search
 from prove_web.trajectories.typed import DEEPEST, LONGEST, NotArguments, arguments_of
-from training_worker.prove.synthesis.mending import as_it_is
+from training_worker.prove.synthesis.edits import as_it_is
 from training_worker.prove.trajectory import Example, dumps
 
 from .examples import chain, dataset_of, examples

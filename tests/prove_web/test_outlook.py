@@ -20,8 +20,8 @@ from prove_web.experiments.trials import PROMPTS, Trial, begin, end, title_of, t
 from prove_web.live import messages
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
-from training_worker import hearts
-from training_worker.prove.footprint import Plan, footprint, on_disk
+from training_worker import heartbeat
+from training_worker.prove.memory_estimate import Plan, footprint, on_disk
 
 from .examples import dataset_of
 from .trained import run_of
@@ -106,10 +106,10 @@ def test_a_run_whose_stored_settings_leave_out_the_defaults_is_known_when_it_is_
 
 def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, Any]) -> None:
     said = {"queues": ["training"], "slots": 1, "memory_gb": 0.001}
-    hearts.beat(messages.broker(), "training@small", said)
+    heartbeat.beat(messages.broker(), "training@small", said)
     [memory] = [each for each in figures(project, "grpo", spec, None) if each.label == "Memory"]
     assert memory.worry
-    hearts.beat(messages.broker(), "training@small", {**said, "gpus": [{"name": "H200", "memory_gb": 150.0}]})
+    heartbeat.beat(messages.broker(), "training@small", {**said, "gpus": [{"name": "H200", "memory_gb": 150.0}]})
     [memory] = [each for each in figures(project, "grpo", spec, None) if each.label == "Memory"]
     assert not memory.worry and memory.value.endswith("of 150 GB")
 

@@ -20,10 +20,10 @@ from prove_web.api.tokens import issue
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from tests.waiting import eventually
-from training_worker.client import Project, Studio, StudioError, telling
-from training_worker.client.forwarding import forward, send_left
+from training_worker.client import Project, Studio, StudioError, run_logger
+from training_worker.client.run_logger import Teller
 from training_worker.client.spool import Spool
-from training_worker.client.telling import Teller
+from training_worker.client.uploader import forward, send_left
 
 from .joining import over_http
 from .test_api_client import Flaky, Site
@@ -140,7 +140,7 @@ class TestLive:
         self, connect: Connect, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
     ) -> None:
         settings.PROVE_DATA = tmp_path / "site"
-        monkeypatch.setattr(telling, "BEAT", 0.2)
+        monkeypatch.setattr(run_logger, "BEAT", 0.2)
         project = connect(site)
         teller = Teller(project, "Mine", tmp_path / "spool", every=0.01)
         number = eventually(lambda: teller.run, "a number for the run")

@@ -14,7 +14,7 @@ from prove_web.experiments.models import Run
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import State
 from tests.waiting import eventually
-from training_worker.client.rewards import Watch
+from training_worker.client.trl_capture import Watch
 from training_worker.prove.store.folder import read_one
 
 from .test_outside_client import Connect

@@ -19,8 +19,8 @@ from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.paper.figures import near
 from prove_web.experiments.paper.ours import ours
 from prove_web.experiments.paper.tables import ABLATIONS, Row, Table
-from training_worker.prove.benchmarks import paper
-from training_worker.prove.benchmarks.paper import COLUMNS
+from training_worker.prove.benchmarks import published_scores
+from training_worker.prove.benchmarks.published_scores import COLUMNS
 from training_worker.prove.reward import PRESETS
 
 from .compared import trained_run
@@ -60,25 +60,25 @@ class TestTables:
         for key, benchmarks in (("bfcl-tau2", ("bfcl", "tau2")), ("teval", ("teval",))):
             told = [one for one in found[key].rows if not one.ours]
             assert [(one.name, one.note) for one in told] == [
-                (model, stage) for model in paper.MODELS for stage in ("base", "PROVE")
+                (model, stage) for model in published_scores.MODELS for stage in ("base", "PROVE")
             ]
             for one in told:
                 for part in one.parts:
                     (known,) = [
                         each
-                        for each in paper.MAIN
+                        for each in published_scores.MAIN
                         if (each.benchmark, each.model, each.stage) == (part.benchmark, one.name, one.note)
                     ]
                     assert part.benchmark in benchmarks and part.cells == tuple(known.scores.values())
         ablated = [tuple(part.cells[0] for part in one.parts) for one in found["ablations"].rows if not one.ours]
-        assert ablated == [*paper.ABLATIONS.values()]
+        assert ablated == [*published_scores.ABLATIONS.values()]
         assert {*ABLATIONS} == {name for name, one in PRESETS.items() if one.form == "paper"} - {"paper"}
         assert [one.parts[0].cells for one in found["supervised"].rows if not one.ours] == [
-            (numbers[0],) for numbers in paper.SUPERVISED.values()
+            (numbers[0],) for numbers in published_scores.SUPERVISED.values()
         ]
         page = marys.get(reverse("paper", args=project.path)).content.decode()
         assert not re.search(r"Table \d", page), "which number a table has is not known for sure"
-        assert "13,517" in page and "10,895" in page and sum(paper.TRAINING_SET.values()) == 13_517
+        assert "13,517" in page and "10,895" in page and sum(published_scores.TRAINING_SET.values()) == 13_517
 
     def test_without_results_every_row_of_ours_is_empty_and_says_what_to_launch(
         self, project: Project, marys: Client
@@ -151,7 +151,7 @@ class TestTables:
         dataset_of(project, [chain(), abstention()])
         made = marys.get(reverse("paper", args=project.path)).context["made"]
         kinds = [chain().kind, abstention().kind]
-        counts = [kinds.count(kind) for kind in paper.TRAINING_SET]
+        counts = [kinds.count(kind) for kind in published_scores.TRAINING_SET]
         assert [one.ours for one in made] == [*counts, 2] and sum(counts) == 2
 
     def test_who_may_only_look_is_offered_no_launch(self, project: Project, victor: User, as_user: SignIn) -> None:

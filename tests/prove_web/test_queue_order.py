@@ -12,7 +12,7 @@ from prove_web.live.jobs import dispatch, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
 from prove_web.live.queueing import move, ranked
 from prove_web.live.record import record
-from training_worker import waiting
+from training_worker import job_queue
 
 from .story import event
 
@@ -31,7 +31,7 @@ def free_worker() -> Job | None:
     message = messages.broker().rpop(QUEUE)
     if message is None:
         return None
-    for order in waiting.in_turn(messages.broker(), QUEUE, {"job": None, "attempt": 0}):
+    for order in job_queue.in_turn(messages.broker(), QUEUE, {"job": None, "attempt": 0}):
         if order["job"] is None:
             return free_worker()
         job = Job.objects.get(pk=order["job"])
@@ -111,7 +111,7 @@ def test_a_job_that_is_stopped_before_its_turn_is_not_begun(project: Project) ->
     jobs = [launch(project) for _ in range(3)]
     request_stop(jobs[0], StopLevel.NOW)
     assert started() == jobs[1:]
-    assert messages.broker().zcard(waiting.places(QUEUE)) == messages.broker().hlen(waiting.orders(QUEUE)) == 0
+    assert messages.broker().zcard(job_queue.places(QUEUE)) == messages.broker().hlen(job_queue.orders(QUEUE)) == 0
 
 
 def test_who_resumes_waits_like_who_launches(project: Project) -> None:
@@ -132,14 +132,14 @@ def test_a_job_that_waits_for_another_keeps_its_place(project: Project) -> None:
 
 def test_a_job_that_begins_meanwhile_is_not_put_back_by_a_move(project: Project) -> None:
     jobs = [launch(project) for _ in range(2)]
-    assert waiting.take(messages.broker(), QUEUE) == {
+    assert job_queue.take(messages.broker(), QUEUE) == {
         "job": str(jobs[0].pk),
         "attempt": 1,
         "kind": "graph",
         "spec": {},
     }
     move(jobs[0], "last")
-    assert messages.broker().zrange(waiting.places(QUEUE), 0, -1) == [waiting.member(jobs[1].pk, 1)]
+    assert messages.broker().zrange(job_queue.places(QUEUE), 0, -1) == [job_queue.member(jobs[1].pk, 1)]
 
 
 def test_priorities_stay_small_however_often_one_moves(project: Project) -> None:

@@ -18,7 +18,7 @@ from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind, State
 from prove_web.workers.turns import line
 from prove_web.workers.working import MOST_SILENT, workers
-from training_worker import hearts
+from training_worker import heartbeat
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 As = Callable[[User], Client]
@@ -42,7 +42,7 @@ def text(client: Client, url: str) -> str:
 
 @pytest.fixture
 def heard(broker: str) -> None:
-    hearts.beat(messages.broker(), WORKER, {**FACTS, **LOAD})
+    heartbeat.beat(messages.broker(), WORKER, {**FACTS, **LOAD})
 
 
 def test_a_queue_tells_what_is_at_work_what_waits_why_and_until_when(
@@ -133,8 +133,8 @@ def test_a_worker_tells_what_it_is_and_its_host_to_owners_alone(
 
 def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, alice: User, as_user: As) -> None:
     broker = messages.broker()
-    hearts.beat(broker, WORKER, FACTS)
-    broker.hset(hearts.HEARTS, WORKER, hearts.now(broker) - MOST_SILENT - 60)
+    heartbeat.beat(broker, WORKER, FACTS)
+    broker.hset(heartbeat.HEARTS, WORKER, heartbeat.now(broker) - MOST_SILENT - 60)
     assert "Silent" in (page := text(as_user(alice), "/acme/demo/workers/")) and "Start it again" in page
     assert "No worker serves this queue" in text(as_user(alice), "/acme/demo/queue/")
 
@@ -143,21 +143,21 @@ def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, a
 def test_a_worker_of_another_version_is_listed_by_its_name(
     project: Project, alice: User, as_user: As, said: str
 ) -> None:
-    hearts.beat(messages.broker(), WORKER)
-    messages.broker().hset(hearts.WORKERS, WORKER, said)
+    heartbeat.beat(messages.broker(), WORKER)
+    messages.broker().hset(heartbeat.WORKERS, WORKER, said)
     [worker] = workers() or []
     assert (worker.queues, worker.slots, worker.alive) == (("training",), 1, True)
     assert "training" in text(as_user(alice), "/acme/demo/workers/")
 
 
 def test_a_worker_that_says_goodbye_is_gone(heard: None) -> None:
-    hearts.forget(messages.broker(), WORKER)
-    assert workers() == [] and hearts.told(messages.broker()) == {}
+    heartbeat.forget(messages.broker(), WORKER)
+    assert workers() == [] and heartbeat.told(messages.broker()) == {}
 
 
 def test_programs_that_do_no_jobs_are_no_workers(broker: str) -> None:
     for name in ("beat", "writer", "web-worker"):
-        hearts.beat(messages.broker(), name)
+        heartbeat.beat(messages.broker(), name)
     assert [worker.queues for worker in workers() or []] == []
 
 

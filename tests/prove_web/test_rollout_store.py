@@ -23,9 +23,9 @@ from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Found, Hit, Qu
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import JobEvent
 from prove_web.live.record import record
-from training_worker.prove.store.courier import bring
 from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.store.storage import Storage
+from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
 
 from .examples import abstention, chain, dataset_of

@@ -30,7 +30,7 @@ from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, progr
 from tests.waiting import PATIENCE, eventually
 from training_worker import logs
 from training_worker.join import __main__ as join
-from training_worker.prove.benchmarks.reach import ENDPOINTS
+from training_worker.prove.benchmarks.allowlist import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARKER = "PROVE_TEST_MARKER"

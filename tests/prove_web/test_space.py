@@ -25,10 +25,10 @@ from prove_web.operations.backups.making import backup, leave_room
 from prove_web.trajectories import uploads
 from prove_web.trajectories.tasks import work
 from prove_web.trajectories.versions import keep_chosen
+from training_worker.disk_quota import GB, NoRoom, kept_gb, room_for
 from training_worker.jobs.failure import explain
+from training_worker.jobs.job_context import Tell
 from training_worker.jobs.spool import SpoolWriter
-from training_worker.jobs.work import Tell
-from training_worker.space import GB, NoRoom, kept_gb, room_for
 from training_worker.trainer.stopping import Stop
 
 from .examples import dataset_of, examples

@@ -26,7 +26,7 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolling import enrol
-from training_worker import hearts
+from training_worker import heartbeat
 
 from .examples import dataset_of
 from .story import ended, event
@@ -273,9 +273,9 @@ class TestPages:
         spec = {**DEFAULTS, "dataset": str(dataset.job_id), "policy": "warm"}
         like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
         Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
-        hearts.beat(messages.broker(), "training@one", {"queues": ["training"], "slots": 2})
+        heartbeat.beat(messages.broker(), "training@one", {"queues": ["training"], "slots": 2})
         theirs, _ = enrol(Organisation.objects.create(name="Others", slug="others"), alice, "Theirs", 30)
-        hearts.beat(messages.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
+        heartbeat.beat(messages.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
         page = alices.post(new(project), asked)
         told = page.context["outlook"]
         assert told.slots == 2, "a machine of another team does nothing for this one"

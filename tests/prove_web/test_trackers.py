@@ -24,7 +24,7 @@ from prove_web.experiments.outside.names import NotTold
 from prove_web.experiments.outside.telling import Told, end, tell
 from prove_web.experiments.outside.trackers import bring, kept, read_runs, write_run
 from prove_web.live.models import State
-from training_worker.trackers.kept import Kept, NotRead, gathered, plainly
+from training_worker.trackers.tracked_run import Kept, NotRead, gathered, plainly
 from training_worker.trackers.unpacking import unpack
 
 SINGLE = {"tensorboard": True, "mlflow": False}  # whether a number has the digits of a float32 alone

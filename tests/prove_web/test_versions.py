@@ -17,7 +17,7 @@ from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import NotMade, make_version
 from training_worker.jobs.console import LOG
 from training_worker.prove.curation.files import write_streamed
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, loads
 
 from ..waiting import eventually
@@ -57,8 +57,8 @@ def test_a_version_holds_what_was_found_with_its_files_and_says_what_it_is_of(so
     chains = [one for one in records(source) if one.kind == "chain"]
     assert records(made) == chains and made.number == source.number + 1
     assert (made.parent, made.origin, made.job.state) == (source, {"query": "kind:chain"}, State.DONE)
-    kept = [one for split in folder.SPLITS for one in folder.examples(made.job.out, split)]
-    assert kept == chains and folder.read(made.job.out).content == content(made)
+    kept = [one for split in dataset_folder.SPLITS for one in dataset_folder.examples(made.job.out, split)]
+    assert kept == chains and dataset_folder.read(made.job.out).content == content(made)
 
 
 def test_the_same_contents_have_the_same_digest_however_they_were_chosen(source: Dataset, mary: User) -> None:

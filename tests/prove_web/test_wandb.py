@@ -22,7 +22,7 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
-from training_worker.trackers.kept import Kept, NotRead
+from training_worker.trackers.tracked_run import Kept, NotRead
 
 from .test_trackers import random_run, sent, zipped
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
-from training_worker.prove import watched
+from training_worker.prove import live_rollout
+from training_worker.prove.live_rollout import Watched
 from training_worker.prove.trajectory import Message
-from training_worker.prove.watched import Watched
 
 from .examples import chain, dataset_of
 from .trained import good, keep_rollouts, run_of
@@ -53,7 +53,7 @@ def test_a_conversation_under_way_is_shown_turn_by_turn_and_asked_for_again(run:
     for turns in range(1, len(whole.transcript) + 1):
         calls = sum(message.role == "tool" for message in whole.transcript[:turns])
         part = replace(whole, transcript=whole.transcript[:turns], calls=whole.calls[:calls], reward=None)
-        watched.write(run.job.out, Watched(2, part))
+        live_rollout.write(run.job.out, Watched(2, part))
         answer = victors.get(at(run))
         assert "under way" in answer.text and 'hx-trigger="every 2s"' in answer.text
         assert answer.text.count('class="call"') == calls
@@ -65,7 +65,7 @@ def test_a_conversation_under_way_is_shown_turn_by_turn_and_asked_for_again(run:
 
 def test_what_is_over_leads_to_the_stored_rollout_once_its_step_is_stored(run: Run, victors: Client) -> None:
     whole = good(chain())
-    watched.write(run.job.out, Watched(1, whole, over=True, index=1))
+    live_rollout.write(run.job.out, Watched(1, whole, over=True, index=1))
     link = reverse("rollout", args=[*run.project.path, run.number, 1, 1])
     assert link not in victors.get(at(run)).text
     keep_rollouts(run, 1, [whole])
@@ -74,14 +74,14 @@ def test_what_is_over_leads_to_the_stored_rollout_once_its_step_is_stored(run: R
 
 
 def test_a_run_that_is_not_running_says_so(run: Run, victors: Client) -> None:
-    watched.write(run.job.out, Watched(1, good(chain())))
+    live_rollout.write(run.job.out, Watched(1, good(chain())))
     for state, words in ((State.DONE, "not running: it is done"), (State.QUEUED, "not at work at the moment")):
         set_state(run, state)
         assert words in victors.get(at(run)).text
     set_state(run, State.STOPPED)
     page = victors.get(at(run)).text
     assert "cut off" in page and "every 2s" not in page
-    (run.job.out / watched.NAME).write_text("{")
+    (run.job.out / live_rollout.NAME).write_text("{")
     assert "no conversation was left" in victors.get(at(run)).text
 
 
@@ -94,7 +94,7 @@ def test_a_run_on_demonstrations_has_nothing_to_watch(run: Run, victors: Client)
 
 def test_what_a_model_says_is_text_and_an_example_that_is_gone_leaves_the_transcript(run: Run, victors: Client) -> None:
     said = replace(good(chain()), transcript=(Message("user", "Hello"), Message("assistant", SCRIPT)), calls=())
-    watched.write(run.job.out, Watched(1, said))
+    live_rollout.write(run.job.out, Watched(1, said))
     for _ in range(2):
         page = victors.get(at(run)).text
         assert SCRIPT not in page and "&lt;script&gt;" in page

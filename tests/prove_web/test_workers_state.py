@@ -30,11 +30,11 @@ from prove_web.workers.enrolling import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
 from prove_web.workers.working import workers
 from tests.waiting import eventually
-from training_worker import facts, hearts
-from training_worker.join.carrying import Mirror
-from training_worker.join.line import Line
+from training_worker import heartbeat, worker_info
+from training_worker.join.compatibility import versions
+from training_worker.join.file_sync import Mirror
+from training_worker.join.http_client import Line
 from training_worker.join.slots import shares
-from training_worker.join.speech import versions
 
 from .joining import CAN, Machine, evaluation, fresh, joining, over_http, run
 from .story import event
@@ -110,7 +110,7 @@ def test_what_drains_is_said_again_to_a_broker_that_lost_it(enrolment: tuple[Enr
     drain(enrolment[0], True)
     messages.broker().flushall()
     reconcile_task()
-    assert hearts.draining(messages.broker()) == {enrolment[0].worker}
+    assert heartbeat.draining(messages.broker()) == {enrolment[0].worker}
 
 
 def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
@@ -127,18 +127,20 @@ def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
 
 
 def test_the_command_drains_a_worker_by_name_and_says_which_there_are(db: None, capsys: Any) -> None:
-    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
     call_command("drain")
     assert capsys.readouterr().out == "training@here  free\n"
     call_command("drain", "training@here")
-    assert "takes no more jobs" in capsys.readouterr().out and hearts.draining(messages.broker()) == {"training@here"}
+    assert "takes no more jobs" in capsys.readouterr().out and heartbeat.draining(messages.broker()) == {
+        "training@here"
+    }
     assert [one.state for one in workers() or []] == ["Draining"]
-    hearts.forget(messages.broker(), "training@here")
+    heartbeat.forget(messages.broker(), "training@here")
     call_command("drain")
     assert capsys.readouterr().out == "training@here  draining, and not heard of\n", "it is kept while it is away"
     call_command("drain", "training@here", "--undo")
-    assert draining() == hearts.draining(messages.broker()) == set()
-    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    assert draining() == heartbeat.draining(messages.broker()) == set()
+    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
     with pytest.raises(CommandError, match="no worker 'nobody'; there are training@here"):
         call_command("drain", "nobody")
 
@@ -217,7 +219,7 @@ def test_a_job_that_no_machine_of_the_team_can_do_says_what_they_lack(
     machine.next(**CAN)
     shown = alices.get("/acme/demo/queue/").content.decode()
     assert "“GPU box”: it does not have BFCL multi-turn" in shown
-    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
     assert "No worker that is here can do it" not in alices.get("/acme/demo/queue/").content.decode()
 
 
@@ -237,27 +239,27 @@ def test_a_machine_with_several_gpus_shows_each(project: Project, machine: Machi
 def test_a_machine_has_a_sane_number_of_slots_whatever_it_says(machine: Machine, slots: Any) -> None:
     machine.ask("next", versions=versions(), facts={"slots": slots})
     [worker] = workers() or []
-    assert 1 <= worker.slots <= facts.MOST_SLOTS
+    assert 1 <= worker.slots <= worker_info.MOST_SLOTS
 
 
 def test_the_last_hour_has_a_sample_a_minute_and_no_more(db: None) -> None:
     broker, name = messages.broker(), "training@here"
     for _ in range(3):
-        hearts.beat(broker, name, {"queues": ["training"], "slots": 1, "cpu": 0.5})
-    assert len(hearts.loads(broker, name)) == 1
+        heartbeat.beat(broker, name, {"queues": ["training"], "slots": 1, "cpu": 0.5})
+    assert len(heartbeat.loads(broker, name)) == 1
     for busy in range(70):
         broker.delete(f"prove:sampled:{name}")
-        hearts.beat(broker, name, {"cpu": 0.5, "gpu": [busy / 100, busy / 100]})
-    assert [share for _, share in hearts.loads(broker, name)] == [busy / 100 for busy in range(10, 70)]
-    broker.lset(hearts.loads_key(name), -1, json.dumps([hearts.now(broker) - 3700, 1.0]))
-    assert len(hearts.loads(broker, name)) == 59, "what is older than an hour is not drawn"
+        heartbeat.beat(broker, name, {"cpu": 0.5, "gpu": [busy / 100, busy / 100]})
+    assert [share for _, share in heartbeat.loads(broker, name)] == [busy / 100 for busy in range(10, 70)]
+    broker.lset(heartbeat.loads_key(name), -1, json.dumps([heartbeat.now(broker) - 3700, 1.0]))
+    assert len(heartbeat.loads(broker, name)) == 59, "what is older than an hour is not drawn"
 
 
 def test_a_worker_draws_its_hour_between_idle_and_busy(db: None) -> None:
     broker = messages.broker()
     for share in (0.0, 0.5):
         broker.delete("prove:sampled:training@here")
-        hearts.beat(broker, "training@here", {"queues": ["training"], "slots": 1, "cpu": share})
+        heartbeat.beat(broker, "training@here", {"queues": ["training"], "slots": 1, "cpu": share})
     [worker] = workers() or []
     [(_, low), (_, half)] = [point.split(",") for point in worker.curve.points.split()]  # type: ignore[union-attr]
     assert float(half) > 0.4 * float(low), "half is half-way up, and not the top"
@@ -277,7 +279,7 @@ SMI = "NVIDIA H200, 143771, 71885, 37, 54"
     ],
 )
 def test_a_line_of_the_drivers_tool_is_a_gpu(line: str, found: dict[str, Any] | None) -> None:
-    assert facts.read(line) == found
+    assert worker_info.read(line) == found
 
 
 @pytest.mark.parametrize(
@@ -307,7 +309,7 @@ def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
     enrolment: tuple[Enrolment, str], tmp_path: Path
 ) -> None:
     def told() -> dict[str, Any]:
-        return hearts.told(messages.broker()).get(enrolment[0].worker, {})
+        return heartbeat.told(messages.broker()).get(enrolment[0].worker, {})
 
     with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
         log = tmp_path / "far.log"

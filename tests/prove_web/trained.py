@@ -16,7 +16,7 @@ from training_worker.prove.advantage import Scale, advantages
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.kept import Kept, Tokens
+from training_worker.prove.store.record import Kept, Tokens
 from training_worker.prove.trajectory import Example, Rollout, ToolCall, write_lines
 
 from .examples import dataset_of

@@ -13,7 +13,7 @@ from training_worker.prove.trajectory import Example
 from training_worker.trainer.conversation import encode_demonstration
 from training_worker.trainer.curriculum import text
 from training_worker.trainer.model import Shape, tiny_model
-from training_worker.trainer.sft import SFTRun, Stage, fit
+from training_worker.trainer.packed_sft import SFTRun, Stage, fit
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .double import NAMES, Bank, example

@@ -7,7 +7,7 @@ from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import Example, ToolCall, WorldRef
 from training_worker.trainer.engine import TokenLimits
-from training_worker.trainer.families import family_of
+from training_worker.trainer.model_families import family_of
 
 from .families import family_tokenizer
 

@@ -23,7 +23,7 @@ from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
 from training_worker.trainer.audit.likelihood import Reader
 from training_worker.trainer.audit.weights import likelihood
 from training_worker.trainer.conversation import Encoded, encode, encode_demonstration, glue_ids, join
-from training_worker.trainer.families import chat_of
+from training_worker.trainer.model_families import chat_of
 
 from .families import EVERY, family_model, family_tokenizer
 

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for, slots
+from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for, slot_cache
 from training_worker.trainer.backends.decoder import DecoderBackend
-from training_worker.trainer.backends.lookup import Lookup
-from training_worker.trainer.backends.slots import OneToken, Slots
+from training_worker.trainer.backends.ngram_draft import Lookup
+from training_worker.trainer.backends.row_rng import Uniforms, pick
+from training_worker.trainer.backends.slot_cache import OneToken, Slots
 from training_worker.trainer.backends.transformers import TransformersBackend
-from training_worker.trainer.backends.uniforms import Uniforms, pick
 from training_worker.trainer.decoder import Decoder
-from training_worker.trainer.families import family_of
-from training_worker.trainer.grouped import group_logprobs
-from training_worker.trainer.sampler import Sample, TokenLimits, sample
-from training_worker.trainer.update import add_adapter
+from training_worker.trainer.generate import Sample, TokenLimits, sample
+from training_worker.trainer.grpo_trainer import add_adapter
+from training_worker.trainer.model_families import family_of
+from training_worker.trainer.shared_prefix_logprobs import group_logprobs
 
 from .double import Bank, example
 from .families import EVERY, family_model, family_tokenizer
@@ -105,9 +105,9 @@ class Direct(OneToken):
 @pytest.mark.parametrize("name", ["qwen3", "llama3.2"])
 def test_reading_a_token_of_every_slot_changes_no_token(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected, _ = rollouts(name, rows=rows)
-    monkeypatch.setattr(slots, "can_capture", lambda device: True)
-    monkeypatch.setattr(slots, "OneToken", Direct)
-    monkeypatch.setattr(slots, "GROWTH", 64)  # so that the cache grows on the way
+    monkeypatch.setattr(slot_cache, "can_capture", lambda device: True)
+    monkeypatch.setattr(slot_cache, "OneToken", Direct)
+    monkeypatch.setattr(slot_cache, "GROWTH", 64)  # so that the cache grows on the way
     found, _ = rollouts(name, rows=rows)
     assert [one.completion_ids for one in found] == [one.completion_ids for one in expected]
 
@@ -121,8 +121,8 @@ def test_a_model_that_cannot_be_captured_is_read_as_before(monkeypatch: pytest.M
             raise RuntimeError("operation not permitted when stream is capturing")
 
     expected, _ = rollouts("qwen3")
-    monkeypatch.setattr(slots, "can_capture", lambda device: True)
-    monkeypatch.setattr(slots, "OneToken", Refusing)
+    monkeypatch.setattr(slot_cache, "can_capture", lambda device: True)
+    monkeypatch.setattr(slot_cache, "OneToken", Refusing)
     found, _ = rollouts("qwen3")
     assert [one.completion_ids for one in found] == [one.completion_ids for one in expected]
     assert len(tried) == 1, "it is tried once"
@@ -133,7 +133,7 @@ def test_a_graph_gives_the_same_rollouts_on_a_gpu(monkeypatch: pytest.MonkeyPatc
     model, tokenizer = sharp("qwen3").to("cuda"), family_tokenizer("qwen3")
     made = []
     for captures in (True, False):
-        monkeypatch.setattr(slots, "can_capture", lambda device, captures=captures: captures)
+        monkeypatch.setattr(slot_cache, "can_capture", lambda device, captures=captures: captures)
         backend = TransformersBackend(model, often(tokenizer), 0.0, rows=4)
         made.append(sample(model, tokenizer, [example(1), example(2)], 3, limits=LIMITS, attempt=Bank, backend=backend))
     model.to("cpu")

@@ -14,7 +14,7 @@ from tests.prove.serving import Serve, completion
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Rollout, ToolCall
 from training_worker.trainer.backends.endpoint import EndpointBackend
-from training_worker.trainer.sampler import spoken_rollouts
+from training_worker.trainer.generate import spoken_rollouts
 
 from .live import EXAMPLE, LIST
 

@@ -20,10 +20,10 @@ from training_worker.trainer.backends import Asked, NoBackend, Spoken
 from training_worker.trainer.backends.scripted import Policy, ScriptedBackend
 from training_worker.trainer.conversation import encode
 from training_worker.trainer.engine import Engine, Sample, TokenLimits
-from training_worker.trainer.families import family_of
+from training_worker.trainer.generate import sample, spoken_rollouts
 from training_worker.trainer.metrics import invalid
-from training_worker.trainer.observation import cut_tokens
-from training_worker.trainer.sampler import sample, spoken_rollouts
+from training_worker.trainer.model_families import family_of
+from training_worker.trainer.truncation import cut_tokens
 
 from .families import family_model
 from .live import EXAMPLE, LIST, OPENING, TOKENIZER, WIDE

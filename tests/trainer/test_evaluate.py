@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Reward, Rollout
-from training_worker.trainer import measuring
+from training_worker.trainer import eval_config
 from training_worker.trainer.evaluate import Rollouts, evaluate, paired, table
-from training_worker.trainer.sampler import TokenLimits
+from training_worker.trainer.generate import TokenLimits
 
 from .double import Bank
 
@@ -57,9 +57,9 @@ def test_how_many_run_together_does_not_change_greedy_rollouts(
 
 def test_on_a_gpu_one_batch_has_many_more_rollouts_than_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[dict[str, Any]]()
-    monkeypatch.setattr(measuring, "evaluate", lambda *given, **how: asked.append(how))
+    monkeypatch.setattr(eval_config, "evaluate", lambda *given, **how: asked.append(how))
     for device in ("cpu", "cuda"):
-        measuring.Measuring(device, 90, TokenLimits()).rollouts(None, None, [])  # type: ignore[arg-type]
+        eval_config.Measuring(device, 90, TokenLimits()).rollouts(None, None, [])  # type: ignore[arg-type]
     assert "together" not in asked[0] and asked[1]["together"] > 10 * asked[1]["rows"]
 
 

@@ -12,7 +12,7 @@ from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import build
 from training_worker.prove.importers.conversation import Chat, ChatMessage, example_of, tools_of
 from training_worker.prove.messages import chat_messages
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.synthesis.manifest import Drawn
@@ -20,7 +20,7 @@ from training_worker.prove.trajectory import Example
 from training_worker.trainer.curriculum import full, text
 from training_worker.trainer.policy import Policy, load_policy
 
-WARM = Path(folder.__file__).parents[2] / "trainer" / "warm"
+WARM = Path(dataset_folder.__file__).parents[2] / "trainer" / "warm"
 SERVERS = ("vehicle",)
 
 
@@ -40,7 +40,7 @@ def exported(examples: list[Example], tmp_path_factory: pytest.TempPathFactory) 
     out = tmp_path_factory.mktemp("set")
     sides = {"train": examples[:-3], "held_out": examples[-3:]}
     drawn = Drawn(drawn=40, dropped={})
-    folder.write(out, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
+    dataset_folder.write(out, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
     publish(out)
     return out
 

@@ -15,16 +15,16 @@ from mcp_servers.catalogue import SERVERS
 from training_worker.benchmark_page import PAGE
 from training_worker.gpu import __main__ as command
 from training_worker.gpu.__main__ import main, options_of, run
-from training_worker.gpu.hardest import chained_tools, hardest
-from training_worker.gpu.learning import Learning
 from training_worker.gpu.options import SMALL, Options, Size
+from training_worker.gpu.real_model_experiment import Learning
+from training_worker.gpu.server_difficulty import chained_tools, hardest
 from training_worker.gpu.step import TOLD
-from training_worker.prove.training import PAPER
+from training_worker.prove.training_presets import PAPER
 from training_worker.prove.trajectory import Example, read_lines
-from training_worker.trainer import placing
+from training_worker.trainer import device
 from training_worker.trainer.models import SHIPPED, model_under
 from training_worker.trainer.policy import load_policy, load_tokenizer
-from training_worker.trainer.shaped import GroundTruth, ModelShape, shaped
+from training_worker.trainer.random_model import GroundTruth, ModelShape, shaped
 
 SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128, vocabulary=5_000)
 
@@ -77,8 +77,8 @@ def test_a_gpu_writes_the_page_also_with_fewer_steps(tmp_path: Path, monkeypatch
     monkeypatch.setattr(command, "measure_step", lambda *given: step)
     monkeypatch.setattr(Learning, "run", lambda self: learned)
     monkeypatch.setattr(Learning, "data_set", lambda self: None)
-    monkeypatch.setattr(placing, "require_device", lambda device: None)
-    monkeypatch.setattr(placing, "name_of", lambda device: "GPU of a test")
+    monkeypatch.setattr(device, "require_device", lambda device: None)
+    monkeypatch.setattr(device, "name_of", lambda device: "GPU of a test")
     options = replace(options_of(["--steps", "0", "--sft-steps", "7", "--data", str(tmp_path)]), page=page)
     run(options, Console(file=io.StringIO()))
     assert "On one GPU of a test" in page.read_text("utf-8") and "| SFT | 7 | 1.0 |" in page.read_text("utf-8")

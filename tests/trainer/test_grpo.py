@@ -20,15 +20,15 @@ from training_worker.prove.store.folder import step_name, tokens_name
 from training_worker.prove.store.steps import read_summaries
 from training_worker.prove.store.tokens import read_tokens
 from training_worker.prove.trajectory import Example, Rollout, write_lines
-from training_worker.trainer import update
-from training_worker.trainer.grouped import group_logprobs
+from training_worker.trainer import grpo_trainer
+from training_worker.trainer.generate import TokenLimits, sample
 from training_worker.trainer.grpo import Event, GRPORun, train
+from training_worker.trainer.grpo_trainer import GroupedTrainer, as_batch
 from training_worker.trainer.metrics import batch_metrics
 from training_worker.trainer.policy import load_policy, save_policy
 from training_worker.trainer.run_folder import RunFolder, RunMismatch
-from training_worker.trainer.sampler import TokenLimits, sample
+from training_worker.trainer.shared_prefix_logprobs import group_logprobs
 from training_worker.trainer.stopping import Stop
-from training_worker.trainer.update import GroupedTrainer, as_batch
 
 from .double import Bank
 from .told import lines_of, rollouts_in, without_times
@@ -226,19 +226,21 @@ def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 20))
 def test_portions_hold_all_rows_in_order_and_no_more_tokens_than_a_pass_reads(lengths: list[int], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(update, "PASS", most)
-        made = list(update.portions(range(len(lengths)), lengths))
+        patch.setattr(grpo_trainer, "PASS", most)
+        made = list(grpo_trainer.portions(range(len(lengths)), lengths))
     assert [row for portion in made for row in portion] == list(range(len(lengths)))
     assert all(len(portion) == 1 or sum(lengths[row] for row in portion) <= most for portion in made)
     starts = [portion[0] for portion in made[1:]]
     assert all(sum(lengths[row] for row in (*before, at)) > most for before, at in zip(made, starts, strict=False))
 
 
-@pytest.mark.parametrize(("credit", "most"), [("branch", update.PASS), ("rollout", update.PASS), ("rollout", 60)])
+@pytest.mark.parametrize(
+    ("credit", "most"), [("branch", grpo_trainer.PASS), ("rollout", grpo_trainer.PASS), ("rollout", 60)]
+)
 def test_the_cheaper_update_is_the_one_trl_makes(
     run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credit: Any, most: int
 ) -> None:
-    monkeypatch.setattr(update, "PASS", most)
+    monkeypatch.setattr(grpo_trainer, "PASS", most)
     for seed in range(8):  # what is drawn differs a little from one kind of processor to another
         run = replace(run, max_steps=1, prompts=16, credit=credit, seed=seed, out=tmp_path / f"cheap-{seed}")
         cheap = train(run, lambda event: None, attempt=Bank)

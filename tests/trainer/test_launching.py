@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from tests.trainer.test_switches import uneven
 from training_worker.trainer.grpo import train
-from training_worker.trainer.grpo_run import GRPORun, TokenLimits
+from training_worker.trainer.grpo_config import GRPORun, TokenLimits
 
 folder = Path(sys.argv[1])
 train(

@@ -16,8 +16,9 @@ from training_worker.prove.reward import RewardConfig
 from training_worker.prove.reward.success import is_success
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
+from training_worker.trainer.generate import Sample, TokenLimits
+from training_worker.trainer.generate import sample as spoken
 from training_worker.trainer.machine import Machine
-from training_worker.trainer.meter import rolled, stepped
 from training_worker.trainer.metrics import (
     COMPONENTS,
     MALFORMED,
@@ -26,8 +27,7 @@ from training_worker.trainer.metrics import (
     outcome_means,
     update_metrics,
 )
-from training_worker.trainer.sampler import Sample, TokenLimits
-from training_worker.trainer.sampler import sample as spoken
+from training_worker.trainer.step_timing import rolled, stepped
 
 from .double import Bank
 from .worlds import conversations

@@ -19,7 +19,7 @@ from prove_web.live.models import Job
 from training_worker.prove.trajectory import Example, file_digest, write_lines
 from training_worker.trainer.export import NotExported, export, main
 from training_worker.trainer.grpo import train
-from training_worker.trainer.grpo_run import GRPORun, TokenLimits
+from training_worker.trainer.grpo_config import GRPORun, TokenLimits
 from training_worker.trainer.policy import load_policy, save_policy
 
 from .double import Bank

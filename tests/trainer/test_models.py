@@ -16,11 +16,11 @@ from safetensors.torch import load_file, save_file
 from training_worker.prove.trajectory import Example, Rollout, write_lines
 from training_worker.trainer import footprint as memory_of
 from training_worker.trainer import policy
+from training_worker.trainer.device import Impossible, check_settings, device_of
 from training_worker.trainer.footprint import TooLarge, footprint, require_memory, shapes
 from training_worker.trainer.grpo import train
-from training_worker.trainer.grpo_run import GRPORun, TokenLimits
+from training_worker.trainer.grpo_config import GRPORun, TokenLimits
 from training_worker.trainer.models import SHIPPED, find_model, read_json
-from training_worker.trainer.placing import Impossible, check_settings, device_of
 from training_worker.trainer.policy import UnreadablePolicy, load_policy
 
 from .double import Bank

@@ -15,10 +15,10 @@ from training_worker.trainer.backends.scripted import ScriptedBackend
 from training_worker.trainer.conversation import as_dicts, encode
 from training_worker.trainer.curriculum import full, names, text, values
 from training_worker.trainer.engine import TokenLimits
+from training_worker.trainer.generate import sample
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import load_policy
 from training_worker.trainer.rationale import rationales
-from training_worker.trainer.sampler import sample
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .conftest import SMALL

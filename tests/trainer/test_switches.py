@@ -14,19 +14,19 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
-from training_worker.trainer.groups import has_signal
+from training_worker.trainer.dynamic_sampling import has_signal
+from training_worker.trainer.generate import Sample, TokenLimits, sample
 from training_worker.trainer.grpo import RunBroke, quiet, train, trainer_for
 from training_worker.trainer.grpo import run as run_it
-from training_worker.trainer.grpo_run import GRPORun
-from training_worker.trainer.loop import Loop
+from training_worker.trainer.grpo_callback import Loop
+from training_worker.trainer.grpo_config import GRPORun
+from training_worker.trainer.grpo_trainer import Trainer, as_batch
 from training_worker.trainer.models import weights_digest
-from training_worker.trainer.parts import parts_of
-from training_worker.trainer.playing import Player
 from training_worker.trainer.policy import load_policy, save_policy
+from training_worker.trainer.reward_components import parts_of
+from training_worker.trainer.rollout_collector import Player
 from training_worker.trainer.run_folder import RunFolder
-from training_worker.trainer.sampler import Sample, TokenLimits, sample
 from training_worker.trainer.stopping import Stop
-from training_worker.trainer.update import Trainer, as_batch
 
 from .double import Bank
 from .told import lines_of, rollouts_in, without_times

@@ -15,9 +15,9 @@ from training_worker.trainer.backends import vllm
 from training_worker.trainer.backends.vllm import VLLMBackend
 from training_worker.trainer.conversation import encode, glue_ids
 from training_worker.trainer.engine import Engine, Sample, TokenLimits
-from training_worker.trainer.families import family_of
-from training_worker.trainer.measuring import Measuring
+from training_worker.trainer.eval_config import Measuring
 from training_worker.trainer.metrics import invalid
+from training_worker.trainer.model_families import family_of
 
 from .live import EXAMPLE, LIST, STOP, TOKENIZER, WIDE
 

@@ -26,8 +26,8 @@ from tests.sharing import shared_folder
 from tests.waiting import PATIENCE
 from training_worker.broker import celery_url
 from training_worker.jobs.__main__ import attempt
+from training_worker.jobs.job_context import Tell
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.jobs.work import Tell
 from training_worker.trainer.stopping import Stop
 
 ROOT = Path(__file__).parents[2]

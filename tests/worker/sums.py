@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from training_worker.jobs.__main__ import main
-from training_worker.prove.benchmarks.known import KNOWN, Known
 from training_worker.prove.benchmarks.protocol import Item, Policy, Result
+from training_worker.prove.benchmarks.registry import KNOWN, Known
 from training_worker.prove.chat import ChatModel, Scripted
 from training_worker.prove.trajectory import Message, Rollout
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import eventually
-from training_worker import hearts
+from training_worker import heartbeat
 
 from .conftest import Web, Workers
 
@@ -19,26 +19,26 @@ WRONG = {"colour": "red"}  # refused at once, so that nothing takes long
 def drainable(running_worker: Web) -> Iterator[Web]:
     """The worker of all tests, which takes jobs again after this one."""
     yield running_worker
-    hearts.say_draining(running_worker.broker, [])
+    heartbeat.say_draining(running_worker.broker, [])
 
 
 @pytest.mark.long
 def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(drainable: Web) -> None:
     web = drainable
-    [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")
+    [name] = eventually(lambda: web.broker.hkeys(heartbeat.WORKERS), "a heartbeat")
 
     def drained() -> bool:
-        return bool(json.loads(web.broker.hget(hearts.WORKERS, name) or "{}")["drained"])
+        return bool(json.loads(web.broker.hget(heartbeat.WORKERS, name) or "{}")["drained"])
 
     before = web.send("graph", WRONG)
     web.until_ended(before)
-    hearts.say_draining(web.broker, [name])
+    heartbeat.say_draining(web.broker, [name])
     eventually(drained, "the worker to heed it")
     job = web.send("graph", WRONG)
-    at = web.broker.hget(hearts.HEARTS, name)
-    eventually(lambda: web.broker.hget(hearts.HEARTS, name) != at, "its next heartbeat")
+    at = web.broker.hget(heartbeat.HEARTS, name)
+    eventually(lambda: web.broker.hget(heartbeat.HEARTS, name) != at, "its next heartbeat")
     assert web.events[job] == [] and web.broker.llen("synthesis") == 1
-    hearts.say_draining(web.broker, [])
+    heartbeat.say_draining(web.broker, [])
     assert web.until_ended(job)["state"] == "failed"
     assert not drained()
 
@@ -48,16 +48,16 @@ def test_a_worker_that_drains_and_is_started_anew_takes_nothing_even_if_the_brok
     web: Web, worker: Workers
 ) -> None:
     first = worker()
-    [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")
-    hearts.say_draining(web.broker, [name])
+    [name] = eventually(lambda: web.broker.hkeys(heartbeat.WORKERS), "a heartbeat")
+    heartbeat.say_draining(web.broker, [name])
     first.kill()
     first.wait()
-    web.broker.hdel(hearts.HEARTS, name)
+    web.broker.hdel(heartbeat.HEARTS, name)
     job = web.send("graph", WRONG)
     worker()
-    at = eventually(lambda: web.broker.hget(hearts.HEARTS, name), "its first heartbeat")
-    web.broker.delete(hearts.DRAINING)
-    eventually(lambda: web.broker.hget(hearts.HEARTS, name) != at, "its next heartbeat")
+    at = eventually(lambda: web.broker.hget(heartbeat.HEARTS, name), "its first heartbeat")
+    web.broker.delete(heartbeat.DRAINING)
+    eventually(lambda: web.broker.hget(heartbeat.HEARTS, name) != at, "its next heartbeat")
     assert web.events[job] == [] and web.broker.llen("synthesis") == 1
-    hearts.say_draining(web.broker, [])
+    heartbeat.say_draining(web.broker, [])
     assert web.until_ended(job)["state"] == "failed"

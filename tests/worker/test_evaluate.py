@@ -18,12 +18,12 @@ from starlette.responses import JSONResponse
 from tests.prove.serving import MODEL, Asked, Serve, Served
 from training_worker.jobs.__main__ import attempt
 from training_worker.jobs.evaluate import work
+from training_worker.jobs.job_context import STOPPED, Refused, Tell
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.jobs.work import STOPPED, Refused, Tell
+from training_worker.prove.benchmarks.allowlist import endpoints
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
-from training_worker.prove.benchmarks.known import KNOWN
-from training_worker.prove.benchmarks.reach import endpoints
+from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.results import ITEMS as FILE
 from training_worker.trainer.stopping import Stop
 

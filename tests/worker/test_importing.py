@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from training_worker.jobs import importing
+from training_worker.jobs.job_context import Refused, Stopped, Tell
 from training_worker.jobs.spool import SpoolWriter, spool_path
-from training_worker.jobs.work import Refused, Stopped, Tell
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import loads
 from training_worker.trainer.stopping import Stop
 
@@ -27,11 +27,11 @@ def test_a_file_becomes_a_data_set_with_a_card_and_is_not_kept_beside_it(tmp_pat
     (tmp_path / "upload").write_text("q,b\nWhat is it?,1\n,2\n")
     result = work(tmp_path, GIVEN)
     assert (result["import"]["good"], result["import"]["bad"], result["import"]["rows"]) == (1, 1, 2)
-    (example,) = folder.examples(tmp_path / "out", "train")
+    (example,) = dataset_folder.examples(tmp_path / "out", "train")
     assert example.turns == ("What is it?",) and example.source == "columns"
     assert "a table of others" in (tmp_path / "out" / "README.md").read_text("utf-8")
     assert not (tmp_path / "upload").exists() and json.loads(json.dumps(result)) == result
-    assert loads(folder.Manifest, json.dumps(result["manifest"])).settings["file"] == "a.csv"
+    assert loads(dataset_folder.Manifest, json.dumps(result["manifest"])).settings["file"] == "a.csv"
 
 
 @pytest.mark.parametrize(

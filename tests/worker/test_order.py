@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from training_worker import waiting
+from training_worker import job_queue
 
 from .conftest import TINY, Web
 
@@ -30,7 +30,7 @@ def test_a_worker_starts_jobs_by_their_places_and_tells_its_name(running_worker:
     jobs = [web.send("graph", WRONG) for _ in range(4)]
     turns = [jobs[2], jobs[0], jobs[3], jobs[1]]
     for place, job in enumerate(turns):
-        waiting.put(web.broker, "synthesis", place, {"job": job, "attempt": 1, "kind": "graph", "spec": WRONG})
+        job_queue.put(web.broker, "synthesis", place, {"job": job, "attempt": 1, "kind": "graph", "spec": WRONG})
     web.say(busy, stop="now")
     for job in jobs:
         web.until_ended(job)
@@ -43,7 +43,7 @@ def test_what_was_stopped_before_its_turn_is_passed_over(running_worker: Web, bu
     web = running_worker
     stopped, wanted = web.announce(str(uuid.uuid4())), web.announce(str(uuid.uuid4()))
     for place, job in enumerate((stopped, wanted)):
-        waiting.put(web.broker, "synthesis", place, {"job": job, "attempt": 1, "kind": "graph", "spec": WRONG})
+        job_queue.put(web.broker, "synthesis", place, {"job": job, "attempt": 1, "kind": "graph", "spec": WRONG})
     web.broker.hset(f"prove:job:{stopped}", "attempt", 2)
     web.message(stopped, "graph", WRONG)
     web.say(busy, stop="now")

@@ -15,12 +15,12 @@ from tokenizers import AddedToken
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.trainer.families import HEADS, SMALL, family_tokenizer
+from training_worker.jobs.job_context import Tell
 from training_worker.jobs.machine import machine_of
 from training_worker.jobs.run import work
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.jobs.work import Tell
 from training_worker.prove.trajectory import Rollout, read_lines
-from training_worker.trainer.families import family_of
+from training_worker.trainer.model_families import family_of
 from training_worker.trainer.stopping import Stop
 
 CALL = '{"name": "list_accounts", "parameters": {}}'

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from training_worker.jobs import importing
+from training_worker.jobs.job_context import OFTEN, Stopped, Tell
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.jobs.work import OFTEN, Stopped, Tell
 from training_worker.trainer.stopping import Stop
 
 ROOT = Path(__file__).parents[2]
@@ -109,4 +109,4 @@ def test_nothing_reports_progress_past_the_one_place_that_throttles_it() -> None
         if isinstance(node, ast.Call)
         and any(isinstance(one, ast.Constant) and one.value == "progress" for one in node.args)
     }
-    assert found == {"training_worker/jobs/work.py", "training_worker/jobs/held_out.py"}
+    assert found == {"training_worker/jobs/job_context.py", "training_worker/jobs/eval_callback.py"}

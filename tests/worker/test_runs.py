@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from training_worker.jobs.job_context import Refused
 from training_worker.jobs.run import settings
-from training_worker.jobs.work import Refused
 from training_worker.trainer.run_folder import RunFolder
 
 from .conftest import TINY, Web, Workers, alive, done, of_kind

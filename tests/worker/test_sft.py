@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 from training_worker.jobs.__main__ import attempt
+from training_worker.jobs.job_context import Refused, Tell
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.sft import settings
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
-from training_worker.jobs.work import Refused, Tell
 from training_worker.trainer.stopping import Stop
 
 JOB = "00000000-0000-4000-8000-00000000000a"

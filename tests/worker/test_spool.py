@@ -10,9 +10,9 @@ import pytest
 
 from training_worker.jobs.failure import FULL, GPU_MEMORY, MEMORY, NO_TRAINER, explain
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
-from training_worker.prove.finite import ODD
+from training_worker.prove.json_numbers import ODD
 from training_worker.prove.rollout import StaleExample
-from training_worker.stages import StageFailed
+from training_worker.stage_cache import StageFailed
 
 
 @pytest.fixture

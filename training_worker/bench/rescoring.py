@@ -13,7 +13,7 @@ from mcp_servers.catalogue import SERVERS
 from ..prove.graph import load_or_build
 from ..prove.rescoring import rescore
 from ..prove.reward import PRESETS, RewardConfig, reward_of
-from ..prove.reward.outcome import forget_truths
+from ..prove.reward.state_diff import forget_truths
 from ..prove.rollout import Attempt, demonstration
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import Draws

@@ -16,7 +16,7 @@ from ..prove.chat import write_calls
 from ..prove.graph import load_or_build
 from ..prove.rollout import Attempt, demonstration
 from ..prove.store.folder import RolloutFolder, read_one, read_rollouts
-from ..prove.store.kept import Kept, Tokens
+from ..prove.store.record import Kept, Tokens
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import Draws
 from ..prove.trajectory import Example, Rollout, ToolCall, dumps

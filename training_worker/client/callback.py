@@ -22,8 +22,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from .project import Project
-from .rewards import Watch
-from .telling import Teller
+from .run_logger import Teller
+from .trl_capture import Watch
 
 HELD_OUT = "eval_"
 OURS = {  # what TRL calls a metric -> what this site calls the same

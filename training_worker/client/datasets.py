@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import uploading
-from .asking import Asking, Items, Json
+from .resource import Asking, Items, Json
 
 
 class DataSets(Asking):

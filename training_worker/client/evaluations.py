@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .asking import Asking, Items, Json
+from .resource import Asking, Items, Json
 
 
 class Evaluations(Asking):

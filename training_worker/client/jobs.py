@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .asking import Asking, Items, Json
+from .resource import Asking, Items, Json
 
 ENDED = frozenset({"stopped", "failed", "lost", "done"})
 

@@ -6,15 +6,15 @@ of that page.
 
 from __future__ import annotations
 
-from .asking import Items, Json
 from .datasets import DataSets
 from .evaluations import Evaluations
 from .jobs import Jobs
+from .resource import Items, Json
 from .reviews import Reviews
 from .runs import Runs
+from .sessions import Worlds
 from .setup import Setup
 from .sweeps import Sweeps
-from .worlds import Worlds
 
 
 class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Setup, Jobs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .asking import Asking, Items, Json
+from .resource import Asking, Items, Json
 
 
 class Reviews(Asking):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .asking import Asking, Items, Json, Level
+from .resource import Asking, Items, Json, Level
 
 LARGEST_PIECE = 900_000  # bytes of groups in one request
 

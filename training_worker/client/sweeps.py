@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .asking import Asking, Items, Json, Level
+from .resource import Asking, Items, Json, Level
 
 
 class Sweeps(Asking):

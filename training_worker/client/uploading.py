@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .asking import Asking, Json
 from .errors import Conflict
+from .resource import Asking, Json
 
 
 def begin(project: Asking, file: str | Path) -> Json:

@@ -18,10 +18,10 @@ from rich.console import Console
 from ..benchmark_page import write_block
 from ..pipeline import ended
 from ..prove.models import add_root
-from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
-from .learning import Learning
+from ..stage_cache import Outcome, StageFailed, Summary, only_one, run_stage, write
+from .docs_page import markdown
 from .options import SMALL, Options, Size
-from .page import markdown
+from .real_model_experiment import Learning
 from .step import measure_step
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -46,7 +46,7 @@ class Stages:
 
 def run(options: Options, console: Console) -> str:
     """All stages; the tables. Raises StageFailed, UnreadableData and KeyboardInterrupt."""
-    from ..trainer.placing import name_of, require_device
+    from ..trainer.device import name_of, require_device
 
     require_device(options.device)
     stages = Stages(options.data, console)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..benchmark_page import PAGE
-from ..prove.training import PAPER
+from ..prove.training_presets import PAPER
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from ..prove.training import settings_of
-from ..stages import Outcome, Summary
-from .learning import Stage, Tell
+from ..prove.training_presets import settings_of
+from ..stage_cache import Outcome, Summary
 from .options import Options
+from .real_model_experiment import Stage, Tell
 
 TOLD = ("step_s", "generation_s", "update_s", "environment_s", "reward_s", "environment_share", "total_per_s", "tokens")
 LORA_RANK, MICRO_BATCH = 16, 4
@@ -22,11 +22,11 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
     size = options.size
 
     def work(folder: Path) -> Summary:
-        from ..trainer.families import family_of
         from ..trainer.grpo import train
-        from ..trainer.grpo_run import GRPORun, TokenLimits
+        from ..trainer.grpo_config import GRPORun, TokenLimits
+        from ..trainer.model_families import family_of
         from ..trainer.policy import load_tokenizer
-        from ..trainer.shaped import GroundTruth, ModelShape, save_shaped
+        from ..trainer.random_model import GroundTruth, ModelShape, save_shaped
 
         small = ModelShape(2, 64, 4, 2, 16, 128, len(load_tokenizer(options.model).tokenizer))
         shape = small if options.small else ModelShape()

@@ -20,11 +20,11 @@ from typing import Any
 from ..trainer.stopping import on_signals
 from . import console
 from .environment import environment
+from .job_context import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
 from .launch import FIRST, is_first, launch, processes
-from .lifeline import die_with_parent
 from .machine import machine_of
+from .parent_death import die_with_parent
 from .spool import ENDED, SpoolWriter, spool_path
-from .work import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
 
 log = logging.getLogger("training_worker.jobs")
 
@@ -87,7 +87,7 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
     elif kind == "sft":
         from .sft import work
     elif kind == "trial":
-        from .trial import work
+        from .dry_run import work
     elif kind == "dataset":
         from .dataset import work
     elif kind == "evaluate":

@@ -16,17 +16,17 @@ from mcp_servers.catalogue import SERVERS
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
 from ..prove.graph import LONGEST_CHAIN, along, part
 from ..prove.synthesis.conversation import Recipe
-from ..prove.synthesis.crew import Ask, nobody
 from ..prove.synthesis.dataset import CannotBeMet, reasons, synthesize
-from ..prove.synthesis.folder import make
+from ..prove.synthesis.dataset_folder import make
 from ..prove.synthesis.knobs import TINY, Knobs
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import SHARDS, Result, kept_until_done
+from ..prove.synthesis.worker_pool import Ask, nobody
 from ..prove.trajectory import Example, Split, write_lines
 from .graph import shared_graph
-from .helping import Helpers
-from .work import Refused, Tell, known, whole
-from .work import Result as Told
+from .job_context import Refused, Tell, known, whole
+from .job_context import Result as Told
+from .shard_requests import Helpers
 
 MOST_REASONS = 12  # that a word on progress tells
 CPU_WORKERS = "PROVE_CPU_WORKERS"  # how many of them the site has on this machine

@@ -16,18 +16,18 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..prove.benchmarks import known as catalogue
-from ..prove.benchmarks.asked import TOLD, Asked, have_done
+from ..prove.benchmarks import registry as catalogue
+from ..prove.benchmarks.allowlist import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
-from ..prove.benchmarks.reach import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.report import Report
+from ..prove.benchmarks.request import TOLD, Asked, have_done
 from ..prove.benchmarks.results import IDENTITY, RESULTS, folder_of
 from ..prove.benchmarks.results import ITEMS as FINISHED
 from ..prove.trajectory import dumps, loads
+from .job_context import OFTEN, Refused, Result, Stopped, Tell, known, whole
 from .policies import policy_folder
 from .settings import job_id
-from .work import OFTEN, Refused, Result, Stopped, Tell, known, whole
 
 OWN = {"project", "policy"}  # the rest of a specification are fields of Asked
 GIVEN = {"folder"}  # fields of Asked that a specification does not set

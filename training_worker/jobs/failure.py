@@ -8,10 +8,10 @@ import signal
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from ..disk_quota import NoRoom
 from ..prove.trajectory import UnreadableData
-from ..space import NoRoom
-from ..stages import StageFailed
-from .work import Refused
+from ..stage_cache import StageFailed
+from .job_context import Refused
 
 FULL_BYTES = 10_000_000
 CLOSED = "The worker was shut down; the job goes on when it is back."

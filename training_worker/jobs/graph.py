@@ -12,8 +12,8 @@ from typing import Any
 import networkx as nx
 
 from ..prove.graph import graph_path, load_or_build
-from ..stages import StageFailed, only_one
-from .work import Refused, Result, Tell, known
+from ..stage_cache import StageFailed, only_one
+from .job_context import Refused, Result, Tell, known
 
 TURN = 0.5  # seconds between two tries to have the folder of graphs to ourselves
 

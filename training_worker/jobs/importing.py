@@ -8,14 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..disk_quota import kept_gb, room_for
 from ..prove.benchmarks.contamination import Screen
 from ..prove.export.publish import publish
-from ..prove.importers.imported import Importing
-from ..prove.importers.incoming import Asked
-from ..prove.importers.packed import plain_files
+from ..prove.importers.archive import plain_files
+from ..prove.importers.import_dataset import Importing
+from ..prove.importers.reader import Asked
 from ..prove.trajectory import UnreadableData, file_digest
-from ..space import kept_gb, room_for
-from .work import Refused, Result, Tell, known
+from .job_context import Refused, Result, Tell, known
 
 BENCHMARKS = "benchmarks"  # in the data folder
 UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it

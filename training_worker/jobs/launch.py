@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..trainer.stopping import Stop
-from .work import SPEC
+from .job_context import SPEC
 
 FILE, FIRST = "accelerate.yaml", "first.pid"
 TURN = 0.2  # seconds between two looks at the launcher

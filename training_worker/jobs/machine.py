@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.trajectory import UnreadableData
-from .work import Refused
+from .job_context import Refused
 
 DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA's, that of WSL, AMD's
 
@@ -26,7 +26,7 @@ def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] =
 
 def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
     """The name of the GPU that the work takes, or `cpu`. Raises Refused, UnreadableData and ImportError."""
-    from ..trainer.placing import device_of, is_there, name_of
+    from ..trainer.device import device_of, is_there, name_of
     from . import run, sft
 
     if kind == "evaluate":

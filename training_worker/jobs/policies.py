@@ -7,7 +7,7 @@ from typing import Any
 
 from ..prove.models import BEST, OF_RUN, left_by
 from ..prove.trajectory import UnreadableData
-from .work import Refused
+from .job_context import Refused
 
 
 def called(checkpoint: str | None) -> str:

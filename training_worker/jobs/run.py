@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.trajectory import Example, read_lines
+from .job_context import Refused, Result, Stopped, Tell, whole
 from .launch import is_first
+from .rollout_upload import Storing
 from .settings import run_of
-from .storing import Storing
-from .work import Refused, Result, Stopped, Tell, whole
 
 if TYPE_CHECKING:
-    from ..trainer.grpo_run import GRPORun
-    from ..trainer.supervised_run import SupervisedRun
-    from .held_out import Watch
-    from .pace import Pace
+    from ..trainer.grpo_config import GRPORun
+    from ..trainer.sft_config import SupervisedRun
+    from .eta import Pace
+    from .eval_callback import Watch
 
 DEFAULTS = {"decay": 0.3}
 LEAST = {
@@ -32,8 +32,8 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     from ..trainer.grpo import train
     from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
-    from .held_out import MODES, WATCHED, Comparison, Watch, fitting
-    from .pace import Pace
+    from .eta import Pace
+    from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
 
     config = settings(spec, folder)
     every = whole(spec, "evaluate_every", 0, default=20)
@@ -67,7 +67,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """The run that is asked for. Raises Refused."""
-    from ..trainer.grpo_run import GRPORun
+    from ..trainer.grpo_config import GRPORun
 
     return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
 

@@ -9,10 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..prove.synthesis.folder import check
+from ..prove.synthesis.dataset_folder import check
 from ..prove.trajectory import loads
+from .job_context import Refused, known, whole
 from .policies import policy_folder
-from .work import Refused, known, whole
 
 Run = TypeVar("Run")
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .job_context import Refused, Result, Stopped, Tell, whole
 from .run import Told, held_out_examples, tell_history
 from .settings import run_of
-from .work import Refused, Result, Stopped, Tell, whole
 
 if TYPE_CHECKING:
-    from ..trainer.supervised_run import SupervisedRun
+    from ..trainer.sft_config import SupervisedRun
 
 LEAST = {
     **{"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1},
@@ -29,9 +29,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
-    from ..trainer.supervised import train_supervised
-    from .held_out import MODES, WATCHED, Comparison, Watch, fitting
-    from .pace import Pace
+    from ..trainer.sft_trainer import train_supervised
+    from .eta import Pace
+    from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
 
     config = settings(spec, folder)
     policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
@@ -67,6 +67,6 @@ class ToldOfLoss(Told):
 
 def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
     """The run that is asked for. Raises Refused."""
-    from ..trainer.supervised_run import SupervisedRun
+    from ..trainer.sft_config import SupervisedRun
 
     return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.events import Event, Kind, now
-from ..prove.finite import apart, finite
+from ..prove.json_numbers import apart, finite
 
 ENDED: Kind = "ended"
 MEASURED: tuple[Kind, ...] = ("step", "held_out")

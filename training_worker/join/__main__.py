@@ -16,18 +16,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .. import facts
+from .. import worker_info
 from ..jobs.delivery import BEAT
-from ..jobs.lifeline import die_with_parent
-from ..jobs.parent import Attempt
+from ..jobs.parent_death import die_with_parent
+from ..jobs.supervisor import Attempt
 from ..prove.benchmarks.results import RESULTS
 from ..prove.events import now
 from . import slots
-from .able import able
-from .carrying import OUT, bring
-from .line import Away, Line, NotTaken, Refused
-from .speech import MOST_SKEW, SKEWED, skew, versions
-from .telling import Telling
+from .capabilities import able
+from .compatibility import MOST_SKEW, SKEWED, skew, versions
+from .file_sync import OUT, bring
+from .http_client import Away, Line, NotTaken, Refused
+from .http_event_sink import Telling
 
 EVERY = 3.0  # seconds between two questions for work
 FOLDER = Path("~/.prove-worker")
@@ -65,11 +65,11 @@ def main() -> int:
 
 def work(line: Line, data: Path, closing: threading.Event) -> int:
     """Do one job after another until asked to stop. Raises Refused."""
-    known = {**facts.machine(["training"], slots.of_all()), **able(data), **slots.told()}
+    known = {**worker_info.machine(["training"], slots.of_all()), **able(data), **slots.told()}
     name, drains = joined(line, known, closing), False
     while not closing.is_set():
         try:
-            told = {**known, **able(data), **facts.load()}
+            told = {**known, **able(data), **worker_info.load()}
             order = line.ask("next/", {"facts": told, "versions": versions(), "time": now()})
             if "job" in order:
                 do(line, data / "jobs", name, order, known, closing)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .. import facts
+from .. import worker_info
 
 TOKEN = "PROVE_JOIN_TOKEN"
 PARENT, SLOTS = "PROVE_JOIN_PARENT", "PROVE_JOIN_SLOTS"  # in a slot's environment: who started it, and how many are
@@ -41,7 +41,7 @@ def devices_here() -> list[str]:
     """The GPUs that this process may use, as CUDA numbers or names them."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
-    return [str(number) for number in range(len(facts.gpus()))]
+    return [str(number) for number in range(len(worker_info.gpus()))]
 
 
 def shares(devices: Sequence[str], number: int) -> list[Sequence[str]]:

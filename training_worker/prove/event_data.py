@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, FiniteFloat, Validation
 from typing_extensions import TypedDict
 
 from .events import KINDS, Kind
-from .finite import ODD, WORDS
+from .json_numbers import ODD, WORDS
 from .metrics import TOOLS
 from .outcomes import OUTCOMES
 from .store.cache import is_digest

@@ -20,9 +20,9 @@ import networkx as nx
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 
-from .enabling import Enabling, enablings
-from .pairs import Candidate, Proof, candidates, prove
-from .processes import spread
+from .explicit_edges import Candidate, Proof, candidates, prove
+from .implicit_edges import Enabling, enablings
+from .process_pool import spread
 
 FORMAT = 3  # goes up when an edge comes to say something else, so that no graph of before is taken for one of now
 PAIRS_PER_PROCESS = 1_000  # fewer are proven sooner than another process is up

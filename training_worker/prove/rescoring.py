@@ -9,7 +9,7 @@ from itertools import combinations, groupby
 from mcp_servers.catalogue import SERVERS, behaves_otherwise, fingerprint
 
 from .reward import RewardConfig, reward_of
-from .reward.total import COMPONENTS
+from .reward.prove_reward import COMPONENTS
 from .rollout import StaleExample
 from .trajectory import Example, Reward, Rollout, UnreadableData
 

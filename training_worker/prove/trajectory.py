@@ -232,7 +232,7 @@ class Evidence:
 class Reward:
     """The five components (paper, section 3), the total, and the evidence per call and per missed step.
 
-    `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/forms.py): in JSON
+    `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/reward.py): in JSON
     they stand only where the paper's components are not all there is to it. With `order_unknown` no order of the steps
     counted in coverage: the example does not know theirs. `accepted` says that the rollout is a success only with
     alternatives in place of look-ups of the ground truth, which the total and its components do not count.

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .. import sandbox
-from .kept import NotRead, from_json
+from .tracked_run import NotRead, from_json
 from .unpacking import is_zip, unpack
 
 PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}

@@ -15,7 +15,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from .kept import MOST_RUNS, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, Kept, NotRead, gathered, plainly
 
 ABOUT = "prove.run"
 STATES = {"FINISHED": "done", "FAILED": "failed", "KILLED": "stopped"}

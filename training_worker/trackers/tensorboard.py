@@ -12,7 +12,7 @@ from tensorboard.plugins.text import metadata
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util import tensor_util
 
-from .kept import MOST_RUNS, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, Kept, NotRead, gathered, plainly
 
 ABOUT = "prove/run"
 PATTERN = "*tfevents*"

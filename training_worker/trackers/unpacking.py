@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from .kept import NotRead
+from .tracked_run import NotRead
 
 MOST_FILES = 5_000
 MOST_BYTES = 512 << 20  # of all files together, unpacked

@@ -17,7 +17,7 @@ os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before
 
 import wandb
 
-from .kept import MOST_RUNS, SOURCES, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, SOURCES, Kept, NotRead, gathered, plainly
 from .wandb_file import History, run_in
 
 PATTERN = "*.wandb"

@@ -23,7 +23,7 @@ from wandb.sdk.internal.datastore import (
     DataStore,
 )
 
-from .kept import NotRead, Value
+from .tracked_run import NotRead, Value
 
 KIND = "_type"  # is in a value that is a picture, a table, a histogram: what wandb calls media
 HIDDEN = "_"  # begins what wandb counts itself

@@ -16,7 +16,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Message
-from .families import Chat, chat_of, family_of
+from .model_families import Chat, chat_of, family_of
 
 ANCHOR = "@"
 TAGS = frozenset({"<tool_call>", "</tool_call>"})

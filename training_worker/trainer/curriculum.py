@@ -18,9 +18,9 @@ from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Act, Example, Message
 from .augmentation import reword, word_pool
 from .conversation import Encoded, encode, encode_demonstration, render
-from .families import chat_of
+from .model_families import chat_of
+from .packed_sft import Stage
 from .rationale import find_lists, rationales, shorten
-from .sft import Stage
 
 LONGEST_VALUE = 40
 ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # of short answers, by act

@@ -11,7 +11,7 @@ from ..prove.rollout import Prompt
 from ..prove.trajectory import Example
 from .conversation import Encoded
 from .curriculum import Show, full
-from .sft import Order, Stage
+from .packed_sft import Order, Stage
 
 IGNORED = -100  # the label of a token that is not in the loss
 

@@ -17,8 +17,8 @@ from transformers import PreTrainedTokenizerFast
 from ..prove.trajectory import Boundary, Message, Rollout
 from .backends.protocol import Asked, Backend, Spoken
 from .conversation import Encoded, glue_ids, prompt_ids
-from .families import family_of
-from .observation import cut_tokens
+from .model_families import family_of
+from .truncation import cut_tokens
 
 SHORTEST_TURN = 8  # a turn is not opened when fewer tokens than this are left
 

@@ -16,9 +16,9 @@ from ..prove.trajectory import Example, Rollout
 from .backends import Name, backend_for
 from .backends.vllm import Generation
 from .conversation import prompt_ids
-from .families import family_of
+from .generate import DEFAULT, Conversation, TokenLimits, sample
 from .metrics import component_means, mean
-from .sampler import DEFAULT, Conversation, TokenLimits, sample
+from .model_families import family_of
 
 ROWS = 48  # rollouts that run together
 Rollouts = list[list[Rollout]]

@@ -18,9 +18,9 @@ from typing import Any
 from transformers import GenerationConfig
 
 from ..prove.trajectory import UnreadableData
-from .families import family_of
 from .grpo import quiet
 from .model_card import model_card
+from .model_families import family_of
 from .models import UnreadablePolicy, read_json, weight_files
 from .policy import ADAPTER, ADAPTER_CONFIG, CARD, Policy, check_weights, load_policy, load_tokenizer
 from .run_folder import PROGRESS

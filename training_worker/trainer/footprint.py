@@ -1,4 +1,4 @@
-"""Whether a run fits into the memory of this machine, told before it starts: see prove/footprint.py."""
+"""Whether a run fits into the memory of this machine, told before it starts: see prove/memory_estimate.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import psutil
 import torch
 from safetensors import safe_open
 
-from ..prove import footprint as arithmetic
-from ..prove.footprint import GB, Footprint, Plan
-from .grpo_run import GRPORun
+from ..prove import memory_estimate as arithmetic
+from ..prove.memory_estimate import GB, Footprint, Plan
+from .generate import TokenLimits
+from .grpo_config import GRPORun
 from .models import UnreadablePolicy, model_under, read_json, weight_files
-from .sampler import TokenLimits
-from .supervised_run import SupervisedRun
+from .sft_config import SupervisedRun
 
 
 class TooLarge(UnreadablePolicy):

@@ -16,14 +16,14 @@ from torch import Tensor
 
 from ..prove.trajectory import Example
 from .conversation import Encoded
-from .credit import call_finder
 from .curriculum import full, shorten_answers
-from .groups import token_advantages
-from .grpo_run import GRPORun
+from .dynamic_sampling import token_advantages
+from .generate import sample
+from .grpo_config import GRPORun
+from .packed_sft import losses
 from .policy import Policy
-from .sampler import sample
-from .sft import losses
 from .threads import unsplit_operations
+from .token_advantages import call_finder
 
 PROMPTS, GROUP = 8, 8
 SIZE = PROMPTS * GROUP  # rollouts, or demonstrations, of a batch

@@ -18,17 +18,17 @@ from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback
 
 from ..prove.trajectory import Example, UnreadableData, read_lines
-from . import ranks
+from . import distributed
+from .device import check_settings, device_of, is_fast, use_unplanned_attention
 from .footprint import require_memory, rows_at_once
-from .grpo_run import GRPORun, defaults, file_digest, identity
-from .loop import Ended, Evaluate, Event, Loop, OnEvent
-from .memory import keep_memory
-from .placing import check_settings, device_of, is_fast, use_unplanned_attention
-from .playing import Player, Try
+from .grpo_callback import Ended, Evaluate, Event, Loop, OnEvent
+from .grpo_config import GRPORun, defaults, file_digest, identity
+from .grpo_trainer import GroupedTrainer, NotFinite, Trainer, adapter, arguments, column, rewards
+from .malloc import keep_memory
 from .policy import Policy, load_policy, save_policy
+from .rollout_collector import Player, Try
 from .run_folder import Checkpoint, RunFolder
 from .stopping import Stop, on_signals
-from .update import GroupedTrainer, NotFinite, Trainer, adapter, arguments, column, rewards
 
 __all__ = ["Event", "GRPORun", "RunBroke", "Trained", "file_digest", "quiet", "train"]
 
@@ -88,11 +88,11 @@ def train(
 def opened(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | None]:
     """The run's folder, claimed by the first process, and where the run goes on. Raises RunMismatch."""
     folder = RunFolder(config.out, lambda told: on_event({"event": "rollouts", **told}))
-    if ranks.is_first():
+    if distributed.is_first():
         folder.open(identity(config), defaults())
         start = folder.newest()
         folder.rewind(start.step if start else 0)
-    if ranks.count() > 1:
+    if distributed.count() > 1:
         from accelerate import PartialState
 
         PartialState(cpu=device_of(config) == "cpu").wait_for_everyone()
@@ -157,9 +157,9 @@ def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended:
         "from": policy.card,
     }
     how: dict[str, Any] = {}
-    if ranks.count() > 1:  # sharded weights are gathered by all of them
+    if distributed.count() > 1:  # sharded weights are gathered by all of them
         how["state_dict"] = trainer.accelerator.get_state_dict(trainer.model_wrapped)
-    if ranks.is_first():
+    if distributed.is_first():
         save_policy(target, trainer.accelerator.unwrap_model(trainer.model), policy.tokenizer, card, **how)
     loop.on_event({"event": "ended", "step": loop.step, "seconds": loop.seconds, "why": ended})
     return Trained(loop.step, loop.seconds, ended, target)

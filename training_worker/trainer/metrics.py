@@ -14,7 +14,7 @@ from ..prove.reward.acts import act_accuracy
 from ..prove.reward.goal import goal_success
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Boundary, End, ExecutedCall, Reward, Rollout
-from .sampler import Sample
+from .generate import Sample
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal

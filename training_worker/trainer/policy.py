@@ -19,7 +19,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from .alarm import within
 from .models import (
     ADAPTER,
     ADAPTER_CONFIG,
@@ -34,6 +33,7 @@ from .models import (
     roots,
     weight_files,
 )
+from .timeout import within
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 

@@ -16,14 +16,14 @@ import torch
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example
 from .conversation import Encoded
+from .generate import Sample, sample
 from .grpo import Trained
-from .loop import Ended, OnEvent
+from .grpo_callback import Ended, OnEvent
+from .packed_sft import SFTRun, Stage, fit
 from .policy import Policy, load_policy, save_policy
 from .prompts import prompt_length
-from .sampler import Sample, sample
-from .sft import SFTRun, Stage, fit
+from .sft_trainer import training_examples
 from .stopping import Stop, on_signals
-from .supervised import training_examples
 
 PORTION = 8  # prompts whose rollouts run together
 

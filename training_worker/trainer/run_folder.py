@@ -16,10 +16,10 @@ from typing import Any
 
 from ..prove.store.folder import RolloutFolder
 from ..prove.store.folder import Tokens as KeepTokens
-from ..prove.store.kept import Kept, Tokens
+from ..prove.store.record import Kept, Tokens
 from ..prove.trajectory import UnreadableData
+from .generate import Sample
 from .policy import CARD, write_whole
-from .sampler import Sample
 
 PROGRESS = "progress.json"
 KEPT = 2  # of the newest checkpoints; the best one is kept beside them

@@ -24,7 +24,7 @@ from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.dataset import synthesize
 from ..prove.synthesis.knobs import TINY
 from ..prove.trajectory import Example, Split, read_lines, write_lines
-from ..stages import StageFailed, code_digest, read, run_stage, write
+from ..stage_cache import StageFailed, code_digest, read, run_stage, write
 from ..terminal import counted
 from ..warm import DEVELOPMENT_SEED, SERVERS, TRAIN_SEED, UNSEEN_TOOLS
 from .curriculum import names, shorten_answers, text, values, warmup_stages
@@ -32,8 +32,8 @@ from .evaluate import evaluate
 from .grpo import file_digest, quiet
 from .metrics import outcome_means
 from .model import Shape, tiny_model
+from .packed_sft import SFTRun, fit
 from .policy import SHORT, save_policy
-from .sft import SFTRun, fit
 from .tokenizer import plain_tokenizer, train_tokenizer
 
 TOKENIZER_TEXTS = 1_500

@@ -18,7 +18,7 @@ from prove_web.evaluations.policies import origin
 from prove_web.evaluations.relatives import evaluation_of
 from prove_web.evaluations.rows import listed
 from prove_web.live.models import State
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
 
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
 from ..posted import body_of, posted

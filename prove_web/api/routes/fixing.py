@@ -19,7 +19,7 @@ from prove_web.trajectories.typed import LONGEST
 from prove_web.trajectories.verdict import Verdict as Judged
 from prove_web.trajectories.verdict import rollout_of
 from prove_web.trajectories.views.finding import one_trajectory
-from training_worker.prove.synthesis.mending import Mended, mended
+from training_worker.prove.synthesis.edits import Mended, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, dumps
 

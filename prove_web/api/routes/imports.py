@@ -18,7 +18,7 @@ from prove_web.trajectories.uploads import NotTaken, Upload
 from prove_web.trajectories.versions import LONGEST
 from prove_web.trajectories.views.finding import one_of
 from training_worker.prove.importers.columns import FIELDS
-from training_worker.prove.importers.incoming import TITLES
+from training_worker.prove.importers.reader import TITLES
 
 from ..paging import Cursor, Limit, Number, Piece, by_place
 from ..refusals import Refused, ill_filled

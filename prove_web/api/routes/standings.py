@@ -14,9 +14,9 @@ from prove_web.evaluations.paired import Flip
 from prove_web.evaluations.relatives import evaluation_of
 from prove_web.evaluations.reports import title_of
 from prove_web.evaluations.standings import Standing, boards, ended
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.compare import NotComparable
-from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.registry import KNOWN
 
 from ..paging import Number
 from ..refusals import Refused
@@ -171,7 +171,7 @@ def read_leaderboard(
 ) -> Any:
     """One benchmark: its boards by version and settings, and the paper's rows."""
     found = ended(request.project, benchmark)
-    if not found and benchmark not in (*KNOWN, *paper.BENCHMARKS):
+    if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
         raise Http404(f"There is no benchmark {benchmark[:60]!r}, and none of that name was evaluated here.")
     shown = [
         {
@@ -186,7 +186,7 @@ def read_leaderboard(
         "benchmark": benchmark,
         "title": title_of(benchmark),
         "boards": shown,
-        "paper": sorted_rows(paper.rows(benchmark), sort),
+        "paper": sorted_rows(published_scores.rows(benchmark), sort),
     }
 
 

@@ -11,8 +11,8 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
 from prove_web.space import NoRoom, room_for
-from training_worker.prove.store.elsewhere import Asked, Attempt
-from training_worker.prove.store.kept import SUCCEEDED
+from training_worker.prove.store.external_rollouts import Asked, Attempt
+from training_worker.prove.store.record import SUCCEEDED
 from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
 
 from ..paging import Number

@@ -18,11 +18,11 @@ from django.utils import timezone
 from prove_web.live import messages
 from prove_web.live.jobs import locked
 from prove_web.live.record import pass_on
-from training_worker.prove.store.courier import bring
-from training_worker.prove.store.elsewhere import NAME, Asked, kept_before, kept_of
+from training_worker.prove.store.external_rollouts import NAME, Asked, kept_before, kept_of
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.kept import Kept
+from training_worker.prove.store.record import Kept
 from training_worker.prove.store.storage import StorageFailed, configured
+from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import UnreadableData
 
 from ..models import Run, RunKind

@@ -19,7 +19,7 @@ from prove_web.live.jobs import locked
 from prove_web.live.models import Job, State, StopLevel
 from prove_web.live.record import pass_on, store
 from training_worker.prove.event_data import InvalidEvent, check_result
-from training_worker.prove.finite import apart, spelled
+from training_worker.prove.json_numbers import apart, spelled
 from training_worker.prove.metrics import METRICS
 
 from ..charts import charted

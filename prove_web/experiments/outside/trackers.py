@@ -18,7 +18,7 @@ from prove_web.live.models import Job, State
 from training_worker import sandbox
 from training_worker.prove.event_data import without_malformed
 from training_worker.prove.metrics.names import fitted
-from training_worker.trackers.kept import SOURCES, Kept, from_json
+from training_worker.trackers.tracked_run import SOURCES, Kept, from_json
 
 from ..keeping import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
 from ..models import Run, RunKind

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 
 from ..compare.bands import Curve
 from ..compare.curves import read
@@ -65,7 +65,7 @@ def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
             at,
             max(told.places[run.pk].steps, default=0),
             tuple(
-                (name, tuple((step, near(told.curves[run.pk, name], step)) for step in paper.STEPS))
+                (name, tuple((step, near(told.curves[run.pk, name], step)) for step in published_scores.STEPS))
                 for name in COMPONENTS
             ),
         )

@@ -13,7 +13,7 @@ from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.relatives import BASELINES, last_part
 from prove_web.evaluations.standings import Standing, ended, standing
 from prove_web.live.models import State
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, read_reward
 
 from ..listing import sampled
@@ -61,7 +61,7 @@ class Ours:
 
     @property
     def models(self) -> list[str]:
-        return list(dict.fromkeys((*paper.MODELS, *(slot.model for slot in self.slots))))
+        return list(dict.fromkeys((*published_scores.MODELS, *(slot.model for slot in self.slots))))
 
     def run_of(self, slot: Slot) -> Run | None:
         """The run that stands for a slot: with evaluations on most benchmarks, then a result of its own, the newest."""
@@ -88,7 +88,7 @@ def of(run: Run | None, found: Sequence[Standing]) -> list[Standing]:
 
 
 def place(model: str) -> int:
-    return paper.MODELS.index(model) if model in paper.MODELS else len(paper.MODELS)
+    return published_scores.MODELS.index(model) if model in published_scores.MODELS else len(published_scores.MODELS)
 
 
 def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
@@ -136,7 +136,7 @@ def root(policy: str, roots: Mapping[str, str]) -> str:
 
 def called(policy: str) -> str:
     """What a table calls a policy: the paper's model that its name speaks of, else the last part of its name."""
-    return paper.model_like(policy) or last_part(policy)
+    return published_scores.model_like(policy) or last_part(policy)
 
 
 def slot_of(run: Run, roots: Mapping[str, str]) -> Slot | None:

@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.models import Dataset
 from prove_web.whole import whole
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 
 from ..forms import usable
 from .figures import choose, figures, offered
@@ -45,7 +45,7 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
     chart, bars = figures(chosen) if chosen else (None, [])
     dataset = dataset_of(request.project, request.GET.get("dataset", ""))
     context: dict[str, Any] = {
-        "source": paper.SOURCE,
+        "source": published_scores.SOURCE,
         "tables": Tables(request.project, found, request.GET).all,
         "dataset": dataset,
         "datasets": usable(request.project).only("number", "name").order_by("-number")[:OFFERED],
@@ -79,6 +79,7 @@ def composition(dataset: Dataset | None) -> list[Made]:
         rows = dataset.trajectories.filter(split="train").order_by().values("kind").annotate(count=Count("id"))
         counts = dict(rows.values_list("kind", "count"))
     told = [
-        Made(title, paper.TRAINING_SET[kind], counts.get(kind, 0) if dataset else None) for kind, title in KINDS.items()
+        Made(title, published_scores.TRAINING_SET[kind], counts.get(kind, 0) if dataset else None)
+        for kind, title in KINDS.items()
     ]
-    return [*told, Made("All", sum(paper.TRAINING_SET.values()), sum(counts.values()) if dataset else None)]
+    return [*told, Made("All", sum(published_scores.TRAINING_SET.values()), sum(counts.values()) if dataset else None)]

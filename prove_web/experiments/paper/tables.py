@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.relatives import why_not
 from prove_web.evaluations.reports import title_of
 from prove_web.evaluations.standings import Standing
-from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.models import BEST
 
 from ..models import Run
@@ -23,7 +23,7 @@ from .ours import BASE, OF_RUN, PROVE, SFT, Ours, Slot
 ABLATIONS = dict(
     zip(
         ("no_validity", "no_coverage", "no_efficiency", "no_name", "no_arguments", "flat_budget"),
-        paper.ABLATIONS,
+        published_scores.ABLATIONS,
         strict=True,
     )
 )
@@ -102,49 +102,54 @@ class Tables:
                 rows.append(self.own(model, stage, benchmarks, whole=True))
         words = " and ".join(title_of(name) for name in benchmarks)
         about = " ".join(
-            ["Each model before and after training, in percent."] + [paper.MEASURED[n] for n in benchmarks]
+            ["Each model before and after training, in percent."] + [published_scores.MEASURED[n] for n in benchmarks]
         )
         return Table(key, words, about, heads(benchmarks, True), tuple(rows))
 
     def supervised(self) -> Table:
         rows = []
         for model in self.found.models:
-            if model in paper.SUPERVISED:
-                rows.append(Row(model, SFT, False, overall(paper.SUPERVISED[model])))
-            rows.append(self.own(model, SFT, paper.BENCHMARKS))
+            if model in published_scores.SUPERVISED:
+                rows.append(Row(model, SFT, False, overall(published_scores.SUPERVISED[model])))
+            rows.append(self.own(model, SFT, published_scores.BENCHMARKS))
         about = "Three epochs on the same conversations instead of GRPO: overall, in percent."
         title = "Supervised training on the same data"
-        return Table("supervised", title, about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
+        return Table("supervised", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), trained=True)
 
     def teachers(self) -> Table:
         rows = []
         for model in self.found.models:
-            if model in paper.TAUGHT:
-                full = tuple(row.overall for row in paper.MAIN if (row.model, row.stage) == (model, PROVE))
+            if model in published_scores.TAUGHT:
+                full = tuple(row.overall for row in published_scores.MAIN if (row.model, row.stage) == (model, PROVE))
                 rows.append(Row(model, f"taught by {PAPERS_TEACHER}", False, overall(full)))
-                rows.append(Row(model, f"taught by {OTHER_TEACHER}", False, overall(paper.TAUGHT[model])))
+                rows.append(Row(model, f"taught by {OTHER_TEACHER}", False, overall(published_scores.TAUGHT[model])))
             slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, PROVE)]
-            slots = slots or ([Slot(model, PROVE)] if model in paper.TAUGHT else [])
+            slots = slots or ([Slot(model, PROVE)] if model in published_scores.TAUGHT else [])
             rows += [
-                self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", paper.BENCHMARKS)
+                self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", published_scores.BENCHMARKS)
                 for slot in slots
             ]
         about = f"GRPO on conversations taught by {OTHER_TEACHER} instead of {PAPERS_TEACHER}: overall, in percent."
-        return Table("teachers", "Teachers", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
+        return Table(
+            "teachers", "Teachers", about, heads(published_scores.BENCHMARKS, False), tuple(rows), trained=True
+        )
 
     def ablations(self) -> Table:
-        tried = [slot.model for slot in self.found.slots if slot.stage in ABLATIONS] or [paper.ABLATED]
+        tried = [slot.model for slot in self.found.slots if slot.stage in ABLATIONS] or [published_scores.ABLATED]
         rows = []
         for name, words in ABLATIONS.items():
-            rows.append(Row(paper.ABLATED, words, False, overall(paper.ABLATIONS[words])))
+            rows.append(Row(published_scores.ABLATED, words, False, overall(published_scores.ABLATIONS[words])))
             rows += [self.changed(model, name, words) for model in dict.fromkeys(tried)]
         about = "The reward with a part left out: overall, as points against the full reward with the same model."
         title = "Ablations of the reward"
-        return Table("ablations", title, about, heads(paper.BENCHMARKS, False), tuple(rows), True, True)
+        return Table("ablations", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), True, True)
 
     def changed(self, model: str, stage: str, words: str) -> Row:
         """The team's ablation against its own full recipe; both have to be there and to compare."""
-        row, full = self.own(model, stage, paper.BENCHMARKS), self.own(model, PROVE, paper.BENCHMARKS)
+        row, full = (
+            self.own(model, stage, published_scores.BENCHMARKS),
+            self.own(model, PROVE, published_scores.BENCHMARKS),
+        )
         parts = tuple(against(part, whole) for part, whole in zip(row.parts, full.parts, strict=True))
         return Row(model, words, True, parts, row.run)
 
@@ -171,10 +176,12 @@ class Tables:
             if one is not best
         )
         if best is None:
-            none = (None,) * (len(paper.COLUMNS[benchmark]) + 1 if whole else 1)
+            none = (None,) * (len(published_scores.COLUMNS[benchmark]) + 1 if whole else 1)
             return Part(benchmark, none, None, self.launch(slot, benchmark, run), others, slot.lacking(run))
         told = {name: cell.accuracy for name, cell in best.cells.items()}
-        names = (*paper.COLUMNS[benchmark], paper.OVERALL) if whole else (paper.OVERALL,)
+        names = (
+            (*published_scores.COLUMNS[benchmark], published_scores.OVERALL) if whole else (published_scores.OVERALL,)
+        )
         empty = [name.replace("_", " ") for name in names if told.get(name) is None]
         why = f"no task of {', '.join(empty)} was run" if empty else ""
         return Part(benchmark, tuple(told.get(name) for name in names), best, others=others, why=why)
@@ -208,22 +215,30 @@ class Tables:
 
 
 def heads(benchmarks: Sequence[str], whole: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    columns = {name: (*paper.COLUMNS[name], paper.OVERALL) if whole else (paper.OVERALL,) for name in benchmarks}
+    columns = {
+        name: (*published_scores.COLUMNS[name], published_scores.OVERALL) if whole else (published_scores.OVERALL,)
+        for name in benchmarks
+    }
     return tuple((title_of(name), tuple(column.replace("_", " ") for column in columns[name])) for name in benchmarks)
 
 
 def scores(benchmark: str, model: str, stage: str) -> Mapping[str, float]:
     return next(
-        (row.scores for row in paper.MAIN if (row.benchmark, row.model, row.stage) == (benchmark, model, stage)), {}
+        (
+            row.scores
+            for row in published_scores.MAIN
+            if (row.benchmark, row.model, row.stage) == (benchmark, model, stage)
+        ),
+        {},
     )
 
 
 def cells(benchmark: str, told: Mapping[str, float]) -> tuple[float | None, ...]:
-    return tuple(told.get(name) for name in (*paper.COLUMNS[benchmark], paper.OVERALL))
+    return tuple(told.get(name) for name in (*published_scores.COLUMNS[benchmark], published_scores.OVERALL))
 
 
 def overall(numbers: Sequence[float]) -> tuple[Part, ...]:
-    return tuple(Part(name, (number,)) for name, number in zip(paper.BENCHMARKS, numbers, strict=True))
+    return tuple(Part(name, (number,)) for name, number in zip(published_scores.BENCHMARKS, numbers, strict=True))
 
 
 def against(part: Part, full: Part) -> Part:

@@ -12,11 +12,11 @@ from django.db.models import QuerySet, Sum
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.rescoring import rescore
 from training_worker.prove.reward import RewardConfig
+from training_worker.prove.rollout_files import rollouts_in
 from training_worker.prove.store.folder import OLD
-from training_worker.prove.store.kept import Summary
 from training_worker.prove.store.old import read_old
+from training_worker.prove.store.record import Summary
 from training_worker.prove.store.steps import read_summaries
-from training_worker.prove.stored import rollouts_in
 
 from ..defaults import DEFAULTS
 from ..models import Run

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.verdict import example_of, judge
-from training_worker.prove.synthesis import by_hand
+from training_worker.prove.synthesis import manual
 from training_worker.prove.synthesis.validate import Rejected
 
 from ..keeping import chosen, kept_of, offered, tidy
@@ -63,7 +63,7 @@ def page(
     fault: str = "",
 ) -> HttpResponse:
     good = [each for each in calls if each.ok]
-    unsaid = by_hand.unsaid([by_hand.Made(each.tool, each.arguments, each.text) for each in good])
+    unsaid = manual.unsaid([manual.Made(each.tool, each.arguments, each.text) for each in good])
     needs = {each.position: values for each, values in zip(good, unsaid, strict=True)}
     marked = {each.position for each in used}
     rows: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Session
 
-from ..reward.outcome import opening, succeeded
+from ..reward.state_diff import opening, succeeded
 from ..reward.success import is_success
 from ..trajectory import Rollout, ToolCall, WorldRef
 

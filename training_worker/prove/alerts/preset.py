@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .curves import Aggregate, Comparison, Condition
+from .rule_engine import Aggregate, Comparison, Condition
 
 Group = Literal["The run itself", "Learning", "Rollouts", "Reward hacking"]
 Shows = Literal["", "worst", "best", "equal", "failing", "long", "short", "cut"]  # which rollouts illustrate it

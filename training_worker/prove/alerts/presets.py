@@ -1,8 +1,8 @@
 """The rules that there are ready-made, by key, and the patterns that some of them watch."""
 
-from .of_rollouts import HACKING, ROLLOUTS
-from .of_runs import LEARNING, OF_RUN
 from .preset import Preset
+from .rollout_rules import HACKING, ROLLOUTS
+from .run_rules import LEARNING, OF_RUN
 
 __all__ = ["PATTERNS", "PRESETS", "Preset"]
 

@@ -19,7 +19,7 @@ from ..synthesis.endpoint import EndpointFailed
 from ..trajectory import Example, UnreadableData
 from .bfcl.child import ChildFailed
 from .environment import NotInstalled
-from .known import KNOWN, NotKnown, opened
+from .registry import KNOWN, NotKnown, opened
 
 LONG = 8
 SHORTEST = 3  # words of a text that is one of a benchmark's where all of it is the same

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from ..synthesis.folder import MANIFEST, SPLITS
+from ..synthesis.dataset_folder import MANIFEST, SPLITS
 from ..synthesis.manifest import Drawn, Manifest, Part, content_digest, manifest, part
 from ..trajectory import Example, Json, Split, dumps, file_digest, read_lines, write_lines
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from ..identifiers import identifiers
+from ..leakage import identifiers
 from ..trajectory import Example, dumps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from ..importers.certify import VERDICTS
+from ..importers.external_replay import VERDICTS
 from ..importers.formats import FORMATS
 from ..synthesis.manifest import Manifest
 from ..synthesis.quality import ROWS, format_target, format_value

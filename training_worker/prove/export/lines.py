@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...stages import code_digest
-from ..curation.collected import Collected, messages_of
+from ...stage_cache import code_digest
 from ..curation.files import Digests
+from ..curation.rollout_dataset import Collected, messages_of
 from ..schemas import tools_shown
 from ..synthesis.manifest import PROVE
 from ..trajectory import Example, dumps

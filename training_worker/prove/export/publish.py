@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..synthesis.folder import examples, read
+from ..synthesis.dataset_folder import examples, read
 from .card import PLOTS, card
 from .parquet import write_parquet
 

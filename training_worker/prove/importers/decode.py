@@ -2,7 +2,7 @@
 
 `rows` prints the rows of a Parquet file as JSON lines, `unpack` unpacks a packed file into FOLDER, and `sample` writes
 the first rows of any file to FOLDER/sample.json. Problems are one line on standard error, with status 2. Parents are
-rows.py, packed.py and sample.py.
+rows.py, archive.py and sample.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import sandbox
 from ..trajectory import BadLine, UnreadableData
-from .packed import unpack_into
+from .archive import unpack_into
 from .rows import MOST_COLUMNS, MOST_PLAIN, Row, one_line, wrong_columns
 from .sample import FIRST, LARGEST, SAMPLE, Line, written
 
@@ -95,7 +95,7 @@ def as_json(value: Any) -> Any:
 
 def write_sample(path: Path, folder: Path) -> None:
     """Write the first rows of a file, as many as are small enough together."""
-    from .packed import plain_files, rows_of
+    from .archive import plain_files, rows_of
 
     unit, found = rows_of(plain_files(path, folder, head=True)[0])
     lines, size = list[Line](), 0

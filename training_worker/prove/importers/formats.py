@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..synthesis.folder import free, write
+from ..synthesis.dataset_folder import free, write
 from ..synthesis.manifest import Drawn, Manifest
 from ..trajectory import BadLine, Example, Split, UnreadableData, file_digest
 from . import bfcl, openai, when2call, xlam_irrelevance

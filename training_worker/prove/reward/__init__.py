@@ -1,9 +1,9 @@
 """The reward of a rollout, without a model that judges: PROVE's (paper, section 3), its relatives', optional terms."""
 
 from .config import BadReward, RewardConfig, read_reward
-from .forms import reward_of
 from .presets import PAPER, PRESETS, preset
-from .total import score
+from .prove_reward import score
+from .reward import reward_of
 from .validity import form_level
 
 __all__ = ["PAPER", "PRESETS", "BadReward", "RewardConfig", "form_level", "preset", "read_reward", "reward_of", "score"]

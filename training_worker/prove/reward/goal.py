@@ -14,7 +14,7 @@ from ..synthesis.resolver import iterate_leaves
 from ..trajectory import Example, Rollout, ToolCall
 from .acts import split_turns
 from .final_state import final_state
-from .outcome import TRUTHS_KEPT, ExampleKey, succeeded
+from .state_diff import TRUTHS_KEPT, ExampleKey, succeeded
 
 Fact = tuple[str, str, Value]  # tool, name of the field, value
 

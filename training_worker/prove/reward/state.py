@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..trajectory import Example, Rollout
-from .outcome import Outcome, Unreplayable, outcome, succeeded, truth_of
+from .state_diff import Outcome, Unreplayable, outcome, succeeded, truth_of
 
 
 def state(example: Example, rollout: Rollout) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 from ..trajectory import Example, ExecutedCall, Reward, Step, ToolCall
-from .total import score
+from .prove_reward import score
 from .values import differing
 
 MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}

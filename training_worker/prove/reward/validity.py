@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..trajectory import ExecutedCall, ToolCall
-from .compatible import compatible
+from .json_types import compatible
 
 LEVELS = 3
 

@@ -9,8 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from .courier import bring, pending
 from .storage import VARIABLE, StorageFailed, configured
+from .uploader import bring, pending
 
 
 def main() -> int:

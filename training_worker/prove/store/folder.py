@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ..trajectory import Rollout, file_digest, read_lines
-from .kept import Kept, Summary
+from .record import Kept, Summary
 from .steps import read_rollout, read_step, read_summaries, write_step
 from .tokens import write_tokens
 

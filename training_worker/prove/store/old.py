@@ -7,7 +7,7 @@ from pathlib import Path
 from ..advantage import advantages
 from ..outcomes import outcomes
 from ..trajectory import Rollout, read_lines
-from .kept import COMPONENTS, Summary
+from .record import COMPONENTS, Summary
 
 
 def read_old(path: Path, group: int) -> list[Summary]:

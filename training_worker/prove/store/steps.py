@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from ..outcomes import Outcome, outcomes
 from ..trajectory import Message, Rollout, adapter
-from .kept import COMPONENTS, Kept, Summary, summarise
 from .parquet import damaged, reading, row_of, write
+from .record import COMPONENTS, Kept, Summary, summarise
 
 ROWS = 64  # of a row group
 BESIDE = (

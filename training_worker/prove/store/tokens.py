@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from .kept import Kept
 from .parquet import damaged, reading, row_of, write
+from .record import Kept
 
 ROWS = 16  # of a row group
 IDS = pa.list_(pa.int32())

@@ -12,10 +12,10 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Tool
 from mcp_servers.world import World
 
-from ..pairs import as_taken
+from ..explicit_edges import as_taken
 from ..provenance import single, word
+from ..result_schema import Row, rows_in
 from ..reward.values import differing
-from ..shapes import Row, rows_in
 from ..trajectory import Alternative, Example, Json, ToolCall
 from .resolver import ObservedLeaf, Origin, describe_parameter, resolve, unresolved
 

@@ -26,10 +26,10 @@ from ..trajectory import Arrival, Split
 from .dialogue import Dialogue, ScriptedTurn
 from .goals import Planner
 from .knobs import Knobs, Sort
-from .machine import Lesson, Move
 from .plan import Plan, Referent, Wish
 from .replies import closing_text
 from .sampler import NothingFits, StepRefused
+from .state_machine import Lesson, Move
 
 PLANS = 16  # that are tried in one trial
 PLANS_ABOUT = 4  # of these, that are about the tool that is due; few tools have what some sorts need

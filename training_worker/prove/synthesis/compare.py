@@ -13,7 +13,7 @@ from mcp_servers.kit import Draw
 
 from ..provenance import single, spoken
 from ..trajectory import Example, read_lines
-from .folder import read
+from .dataset_folder import read
 
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 EXACT = re.compile(r"(?<!\S)[^\s\d]*+\d\S*+")

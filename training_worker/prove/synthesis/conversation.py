@@ -13,7 +13,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
-from ..shapes import values_in
+from ..result_schema import values_in
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .alternatives import find_alternatives
 from .answer_numbers import unproven_numbers
@@ -23,8 +23,8 @@ from .dialogue import Dialogue
 from .endpoint import Endpoint
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from .language_model import write_texts
-from .machine import Lesson, Stuck, Task, hold
 from .sampler import NothingFits, StepRefused
+from .state_machine import Lesson, Stuck, Task, hold
 from .teachers import endpoint
 from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate

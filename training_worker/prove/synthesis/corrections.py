@@ -11,7 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Tool, minute_text
 from mcp_servers.kit.phrases import slots
 
-from ..pairs import as_taken
+from ..explicit_edges import as_taken
 from ..provenance import instant_of, is_date
 from ..speech import forms, phrases_for
 from .goals import Planner, rounded

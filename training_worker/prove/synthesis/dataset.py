@@ -14,9 +14,9 @@ import networkx as nx
 
 from ..trajectory import Example, Kind, Split
 from .conversation import Recipe
-from .crew import Ask, Crew, nobody
 from .dedup import distinct
 from .shards import SIZE, Draws, Result, Task
+from .worker_pool import Ask, Crew, nobody
 
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 6  # draws about a tool for each conversation that it lacks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .machine import GROUPS, TRANSITIONS, State
+from .state_machine import GROUPS, TRANSITIONS, State
 
 PAGE = Path(__file__).parents[3] / "docs" / "conversations.md"
 DRAWN = re.compile(r"(?<=<!-- states: begin -->\n).*(?=<!-- states: end -->)", re.S)

@@ -17,13 +17,13 @@ from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
 from .goals import Planner
-from .language import PERSONAS, given, long_day
-from .machine import USER_TURNS, Lesson, Move, Talk
 from .plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
 from .recovery import taken_over
 from .referents import NAMED, OPAQUE, word
 from .replies import DONE, PLAIN, SHOWN, addressed, closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
+from .state_machine import USER_TURNS, Lesson, Move, Talk
+from .templates import PERSONAS, given, long_day
 
 OPTIONAL = 0.25  # of the optional parts of a request are said
 STRAY = 0.2  # of the conversations may have a second goal

@@ -18,7 +18,7 @@ from mcp_servers.kit.session import Session
 from mcp_servers.kit.state import State
 from mcp_servers.world import World
 
-from ..shapes import hints
+from ..result_schema import hints
 from .plan import PlannedCall, Sighting
 
 PARTS = ("rows", "references", "both")

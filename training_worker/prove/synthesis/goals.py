@@ -20,8 +20,8 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
 from mcp_servers.world import World
 
-from ..pairs import as_taken
-from ..shapes import rows_in, types_with_rows, values_in
+from ..explicit_edges import as_taken
+from ..result_schema import rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for, phrases_of
 from .comparisons import COMPARED, compare, measures
 from .exchange import results_elsewhere

@@ -13,7 +13,7 @@ import networkx as nx
 from mcp_servers.kit import Draw
 
 from ..trajectory import Kind, Level
-from .language import PERSONAS
+from .templates import PERSONAS
 
 FEWEST_SHOWN = 5
 WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}

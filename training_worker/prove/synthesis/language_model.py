@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ..trajectory import Act, Example, Level, Message
 from .endpoint import Endpoint, TooLong
-from .endpoint.asking import TRIES, Answer, ask
+from .endpoint.structured_output import TRIES, Answer, ask
 from .wording_checks import Check, Wording
 
 MODEL = "model"  # in `Example.wording`, where the text is the model's

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from mcp_servers.catalogue import TOOLS
 
-from ...stages import code_digest
+from ...stage_cache import code_digest
 from ..schemas import is_ours, schemas_digest
 from ..trajectory import Example, Json, Split, dumps
 from .recipes import Plan

@@ -8,10 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 
 from ..trajectory import Example, Split
-from . import folder
+from . import dataset_folder
 from .dataset import Progress
 from .endpoint import Endpoint
-from .endpoint.asking import TRIES
+from .endpoint.structured_output import TRIES
 from .language_model import write_texts
 from .manifest import Drawn, Manifest
 
@@ -46,9 +46,9 @@ def paraphrase_folder(
 
     Raises EndpointFailed, Taken unless `replacing`, and what `folder.read` and `folder.check` do.
     """
-    known = folder.read(source)
-    folder.free(out, replacing)
-    by_split = {split: list(folder.examples(source, split)) for split in folder.SPLITS}
+    known = dataset_folder.read(source)
+    dataset_folder.free(out, replacing)
+    by_split = {split: list(dataset_folder.examples(source, split)) for split in dataset_folder.SPLITS}
     rest = iter(paraphrase_all([one for split in by_split.values() for one in split], endpoint, progress))
 
     def split_of(split: Split) -> tuple[list[Example], Drawn]:
@@ -58,4 +58,4 @@ def paraphrase_folder(
 
     settings = {**known.settings, "paraphrased": known.content}
     teacher = f"paraphrase by {endpoint.settings.model}"
-    return folder.write(out, known.recipe, settings, known.seed, known.servers, split_of, teacher)
+    return dataset_folder.write(out, known.recipe, settings, known.seed, known.servers, split_of, teacher)

@@ -13,7 +13,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import minute_text
 from mcp_servers.world import World
 
-from ..shapes import ids_shown
+from ..result_schema import ids_shown
 from .referents import Description
 from .tool_results import ToolResult
 

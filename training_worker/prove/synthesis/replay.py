@@ -19,7 +19,7 @@ from mcp_servers.world import World
 from ..rollout import oracle
 from ..trajectory import BadLine, Example, ToolCall, Verdict, each_line
 from .dataset import Progress
-from .folder import changed, read
+from .dataset_folder import changed, read
 from .validate import LARGEST, Rejected, holds, provenance
 
 Cause = Literal["record", "server", "tool", "world", "answer", "state", "provenance", "oracle", "other", "code"]

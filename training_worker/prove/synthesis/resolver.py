@@ -22,7 +22,7 @@ from mcp_servers.kit.phrases import EntityPhrases, PhraseError, Phrases, ValuePh
 from mcp_servers.kit.times import minute_text
 
 from ..provenance import instant_of, place, single, ways_to_say, word
-from ..shapes import bare, element_type, hints, parts_with_ids, rows_in
+from ..result_schema import bare, element_type, hints, parts_with_ids, rows_in
 from ..speech import MONTH, rank
 from ..trajectory import Example, Json
 

@@ -14,7 +14,7 @@ from typing import Any
 from mcp_servers.kit import Draw, Tool, minute_text
 from mcp_servers.world import World
 
-from ..shapes import Found, found_in, values_in
+from ..result_schema import Found, found_in, values_in
 
 CALLS_PER_TOOL = 2
 FEWEST_ROWS = 3  # that somebody asks for at most

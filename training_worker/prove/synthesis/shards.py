@@ -20,7 +20,7 @@ import networkx as nx
 
 from mcp_servers.catalogue import SERVERS, fingerprint, wording
 
-from ...stages import code_digest, only_one
+from ...stage_cache import code_digest, only_one
 from ..graph import read
 from ..trajectory import Example, Kind, Split, UnreadableData, read_lines, write_lines
 from .conversation import Recipe, make

@@ -13,7 +13,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.state import State
 from mcp_servers.world import World
 
-from ..shapes import ids_shown, rows_in, types_with_rows
+from ..result_schema import ids_shown, rows_in, types_with_rows
 from .referents import Description
 
 

@@ -19,9 +19,9 @@ from mcp_servers.kit.arguments import MAX_TEXT
 from mcp_servers.kit.state import as_json
 from mcp_servers.world import World
 
-from ..pairs import as_taken
+from ..explicit_edges import as_taken
 from ..provenance import instant_of, is_date, single
-from ..shapes import found_in
+from ..result_schema import found_in
 from ..trajectory import ToolCall
 from .plan import Plan
 from .sampler import Context, contexts, unwrap, widest

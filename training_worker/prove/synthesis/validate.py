@@ -18,8 +18,8 @@ from ..rollout import oracle, stale
 from ..speech import find_said
 from ..trajectory import Example, Step, ToolCall
 from .alternatives import find_faults
-from .language import long_day
 from .resolver import unresolved
+from .templates import long_day
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}

@@ -19,13 +19,13 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.phrases import PhraseError
 
 from ..provenance import single, spoken, ways_to_say, word
-from ..shapes import values_in
+from ..result_schema import values_in
 from ..speech import forms, phrases_for
 from ..trajectory import Act, Example, Json, ToolCall
 from .goals import ABOVE, BELOW
-from .language import leaks, long_day
 from .quality import fed_edges, parse
 from .resolver import PLAIN, WORDS, Mention, resolve
+from .templates import leaks, long_day
 from .validate import Rejected, provenance
 
 Speaker = Literal["user", "assistant"]

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from ...prove.trajectory import Message
 from .. import conversation as assembled
 from ..conversation import Encoded, encode, render
-from ..families import Chat, Family, chat_of, family_of
+from ..model_families import Chat, Family, chat_of, family_of
 from .conversations import ANSWER, BALANCE, CONTROL, FIND, Conversation, conversations, user, without_control
 from .difference import difference
 

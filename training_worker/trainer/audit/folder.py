@@ -8,7 +8,7 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import UnreadableData
-from ..alarm import within
+from ..timeout import within
 from .checks import Verdict, audit
 
 LONGEST_AUDIT = 120.0  # seconds, a hundred times what it takes; a template of others may have no end

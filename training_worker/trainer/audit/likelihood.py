@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from ..conversation import glue_ids, join, prompt_ids, turns_of
-from ..families import family_of
+from ..model_families import family_of
 from .conversations import Conversation
 
 TURN = 12  # tokens of a turn that is decoded here

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from ..families import family_of
+from ..model_families import family_of
 from .checks import Check
 from .conversations import Conversation, awkward
 from .folder import unreadable

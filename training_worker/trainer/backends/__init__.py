@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .choice import Name, backend_for
+from .factory import Name, backend_for
 from .protocol import Asked, Backend, NoBackend, Spoken
 
 __all__ = ["Asked", "Backend", "Name", "NoBackend", "Spoken", "backend_for"]

@@ -1,7 +1,7 @@
 """Generation by our own decoder: Qwen3 or Llama in fp32 on a CPU, the prompt of a group read once.
 
-Tokens that stood in a conversation of the batch before are proposed (see lookup.py), and several are read at once. A
-row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats: a proposal changes
+Tokens that stood in a conversation of the batch before are drafted (ngram_draft.py), and several are read at once. A
+row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats: a draft changes
 the speed and no token.
 """
 
@@ -16,9 +16,9 @@ import torch
 from ..decoder import Decoder
 from ..forward import Readable
 from ..threads import unsplit_operations
-from .lookup import Lookup
+from .ngram_draft import Lookup
 from .protocol import Asked, Spoken
-from .uniforms import Uniforms, pick
+from .row_rng import Uniforms, pick
 
 PROMPTS = 8  # that are read at once: their activations are held until then
 GUESSES = 4  # tokens that are proposed to a row at a time

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Literal
 
 from ...prove.chat import HERMES, Format
-from ...prove.prompted import told
+from ...prove.prompt_tools import told
 from ...prove.synthesis.endpoint import Endpoint, EndpointFailed
 from ...prove.synthesis.endpoint.messages import Reply
 from ...prove.trajectory import Message

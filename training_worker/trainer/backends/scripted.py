@@ -8,7 +8,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import Message
-from ..families import family_of
+from ..model_families import family_of
 from .protocol import Asked, Spoken
 
 Policy = Callable[[Sequence[Message], Sequence[dict[str, Any]]], str]

@@ -5,7 +5,7 @@ place of one that is over. What a conversation has been read of stays in the cac
 answer is read; a group's prompt is read once. With `guesses`, tokens that the conversation already holds are proposed
 and checked many at once: each is still drawn from the model's own distribution, by the number it would have been drawn
 by alone, so guessing changes the speed and no token. Models with recurrent layers or a sliding window are read row by
-row (see singles.py).
+row (see per_row_cache.py).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import torch
 from transformers import PreTrainedModel
 
-from .lookup import Lookup
+from .ngram_draft import Lookup
+from .per_row_cache import Singles
 from .protocol import Asked, NoBackend, Spoken
-from .singles import Singles
-from .slots import Slots, fits
-from .uniforms import Uniforms, pick
+from .row_rng import Uniforms, pick
+from .slot_cache import Slots, fits
 
 AT_ONCE = 8_192  # padded tokens read in one forward
 
@@ -186,7 +186,7 @@ class TransformersBackend:
 def speaking(model: PreTrainedModel) -> Iterator[None]:
     """Without dropout, and without what in training saves memory at the price of the cache.
 
-    On a GPU without cuDNN's attention (see placing.py): each token makes another length.
+    On a GPU without cuDNN's attention (see device.py): each token makes another length.
     """
     was, planned = model.training, torch.backends.cuda.cudnn_sdp_enabled()
     model.eval()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from accelerate.utils import gather_object
 
-from .lookup import LENGTH
+from .ngram_draft import LENGTH
 from .protocol import Asked, Spoken
 
 Turn = tuple[list[int], list[list[float | None]]]
@@ -38,7 +38,7 @@ class Generation(Protocol):
 
 
 def speculation(guesses: int) -> dict[str, Any]:
-    """vLLM's configuration for guessing tokens from the conversation itself (see lookup.py)."""
+    """vLLM's configuration for guessing tokens from the conversation itself (see ngram_draft.py)."""
     return {"method": "ngram", "num_speculative_tokens": guesses, "prompt_lookup_max": LENGTH}
 
 
@@ -48,7 +48,7 @@ def speculating(guesses: int) -> Iterator[None]:
     if not guesses:
         yield
         return
-    from ..trl_parts import vllm_generation  # seconds that only training pays
+    from ..trl_imports import vllm_generation  # seconds that only training pays
 
     names = vars(vllm_generation)
     plain = names["LLM"]  # it is there only beside vLLM

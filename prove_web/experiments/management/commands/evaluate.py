@@ -10,11 +10,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from training_worker.prove.benchmarks import told
-from training_worker.prove.benchmarks.asked import TOLD, Asked, Done, have_done
+from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.compare import NotComparable, paired, require_comparable
-from training_worker.prove.benchmarks.known import KNOWN, NotKnown, known
 from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
+from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, known
+from training_worker.prove.benchmarks.request import TOLD, Asked, Done, have_done
 from training_worker.prove.benchmarks.results import identity_in, results_in
 from training_worker.terminal import console, estimated, table
 from training_worker.warm import SERVERS as WARM_SERVERS
@@ -76,12 +76,12 @@ class Command(BaseCommand):
             done = have_done(narrowed(asked(options), data), data, options["out"], progress, comparable)
         self.tell(done)
         if options["against"]:
-            for line in told.compared(paired(results_in(options["against"]), done.results)):
+            for line in results_text.compared(paired(results_in(options["against"]), done.results)):
                 self.stdout.write(line)
 
     def tell(self, done: Done) -> None:
-        table(console(self.stdout), told.COLUMNS, told.rows(done.report))
-        for line in told.lines(done.report):
+        table(console(self.stdout), results_text.COLUMNS, results_text.rows(done.report))
+        for line in results_text.lines(done.report):
             self.stdout.write(line)
         self.stdout.write(f"report.json and every conversation are in {done.folder}")
 

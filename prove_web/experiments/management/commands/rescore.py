@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.rescoring import Comparison, rescore
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
-from training_worker.prove.stored import data_of, examples_in, files_of, groups_in, rollouts_in
+from training_worker.prove.rollout_files import data_of, examples_in, files_of, groups_in, rollouts_in
 from training_worker.terminal import console, counted, table
 
 

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.catalogue import SERVERS
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis.agreement import KINDS, Agreement, compare
-from training_worker.prove.synthesis.classify import classify
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
+from training_worker.prove.synthesis.graph_agreement import KINDS, Agreement, compare
+from training_worker.prove.synthesis.llm_graph import classify
 from training_worker.prove.trajectory import write_lines
 from training_worker.terminal import console, counted, table
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.benchmarks.contamination import LONG, Checked, check, texts_of
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, read_lines
 
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
 def training(path: Path) -> Iterator[Example]:
     """The training conversations of a folder or file, once it is known to be whole. Raises UnreadableData."""
     file = path / "train.jsonl" if path.is_dir() else path
-    folder.check(file)
+    dataset_folder.check(file)
     return read_lines(Example, file)
 
 

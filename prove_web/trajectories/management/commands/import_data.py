@@ -12,9 +12,9 @@ from mcp_servers.kit import ServerFailed
 from prove_web.env import envstr
 from training_worker.prove.benchmarks.contamination import Screen
 from training_worker.prove.export.publish import publish
-from training_worker.prove.importers import certify
+from training_worker.prove.importers import external_replay
 from training_worker.prove.importers.formats import FORMATS, make
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, UnreadableData
 from training_worker.terminal import counted
 
@@ -32,7 +32,9 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=FORMATS, required=True, help="what its rows are")
         parser.add_argument("--out", type=Path, required=True, help="the folder of the data set")
         parser.add_argument("--answers", type=Path, help="bfcl: the possible answers; possible_answer/FILE by default")
-        parser.add_argument("--split", choices=folder.SPLITS, help="of all rows; benchmarks are held out by default")
+        parser.add_argument(
+            "--split", choices=dataset_folder.SPLITS, help="of all rows; benchmarks are held out by default"
+        )
         parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
         help = f"a server of {EXTERNAL} that has its tools: calls are replayed there twice, to certify them; repeatable"
         parser.add_argument("--server", action="append", default=[], metavar="NAME", help=help)
@@ -48,11 +50,11 @@ class Command(BaseCommand):
                 path, out, format, answers, split, replacing=replacing, servers=names, certify=asks, screen=screen
             )
             publish(out)
-        except (UnreadableData, folder.Taken) as reason:
+        except (UnreadableData, dataset_folder.Taken) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
-        self.stdout.write(folder.told(manifest))
+        self.stdout.write(dataset_folder.told(manifest))
         for benchmark, count in screen.held_out.items():
             told = f"{count:,} share their words" if count > 1 else "1 shares its words"
             self.stdout.write(f"{told} with {benchmark}, a benchmark: held out, not in train")
@@ -64,7 +66,7 @@ class Command(BaseCommand):
                     f"{one.not_certified:,} {side.replace('_', '-')} conversations have calls and are not certified: "
                     "to review and to learn from with supervision, not for recipes and rollouts"
                 )
-        for line in certify.told(checked):
+        for line in external_replay.told(checked):
             self.stdout.write(line)
         self.stdout.write(f"in {out}")
 
@@ -87,7 +89,7 @@ def asking(names: list[str], checked: list[Example]) -> Callable[[list[Example]]
     def asks(examples: list[Example]) -> list[Example]:
         try:
             with counted("replay") as progress:
-                checked.extend(certify.certify(examples, [known[name] for name in names], progress))
+                checked.extend(external_replay.certify(examples, [known[name] for name in names], progress))
         except ServerFailed as reason:
             raise CommandError(f"{reason} Nothing was imported.") from None
         except KeyboardInterrupt:

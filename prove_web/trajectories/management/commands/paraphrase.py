@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from training_worker.prove.export.publish import publish
+from training_worker.prove.synthesis.dataset_folder import Taken, told
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
-from training_worker.prove.synthesis.folder import Taken, told
 from training_worker.prove.synthesis.paraphrase import paraphrase_folder
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted

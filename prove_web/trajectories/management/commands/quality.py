@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.benchmarks.bfcl.examples import base_examples
 from training_worker.prove.benchmarks.environment import NotInstalled
-from training_worker.prove.benchmarks.known import open_bfcl
 from training_worker.prove.benchmarks.protocol import NotRun
-from training_worker.prove.synthesis import folder
+from training_worker.prove.benchmarks.registry import open_bfcl
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.quality import ROWS, Quality, format_target, format_value, measure
 from training_worker.prove.synthesis.shortcuts import SAMPLE, Shortcuts, measure_shortcuts
 from training_worker.terminal import console, table
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="where its manifest.json is")
-        parser.add_argument("--split", choices=folder.SPLITS, help="this split alone")
+        parser.add_argument("--split", choices=dataset_folder.SPLITS, help="this split alone")
         parser.add_argument(
             "--shortcuts",
             action="store_true",
@@ -48,12 +48,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         path, split = Path(str(options["folder"])), options["split"]
-        splits = [one for one in folder.SPLITS if split in (None, one)]
+        splits = [one for one in dataset_folder.SPLITS if split in (None, one)]
         bfcl = measure_bfcl() if options["bfcl"] else BFCL
         with told_in_a_line():
-            measured = {one: measure(folder.examples(path, one)) for one in splits}
+            measured = {one: measure(dataset_folder.examples(path, one)) for one in splits}
             asked = splits if options["shortcuts"] else ()
-            shortcuts = {one: measure_shortcuts(folder.examples(path, one)) for one in asked}
+            shortcuts = {one: measure_shortcuts(dataset_folder.examples(path, one)) for one in asked}
         if options["json"]:
             found = {one: to_json(quality, bfcl, shortcuts.get(one)) for one, quality in measured.items()}
             self.stdout.write(json.dumps(found, indent=1))

@@ -16,7 +16,7 @@ from prove_web.trajectories.choices import KINDS, LEVELS
 from prove_web.trajectories.management.reading import told_in_a_line
 from prove_web.trajectories.samples import SIZE, draw, tags, turns_of
 from training_worker.prove.edges import longest_path
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example
 from training_worker.terminal import WIDTH, console, table
 
@@ -80,16 +80,16 @@ class Command(BaseCommand):
         parser.add_argument("--kind", choices=[name for name, _ in KINDS], help="only of this kind")
         parser.add_argument("--level", choices=[name for name, _ in LEVELS], help="only with this information level")
         parser.add_argument("--path", type=int, help="only with a path of at least so many dependent steps")
-        parser.add_argument("--split", choices=folder.SPLITS, help="only of this split")
+        parser.add_argument("--split", choices=dataset_folder.SPLITS, help="only of this split")
         parser.add_argument("--count", type=int, default=SIZE, help="how many conversations; 20 by default")
         parser.add_argument("--seed", type=int, default=0, help="which sample; 0 by default")
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = Filter(*(options[name] for name in ("feature", "kind", "level", "path")))
-        splits = [one for one in folder.SPLITS if options["split"] in (None, one)]
+        splits = [one for one in dataset_folder.SPLITS if options["split"] in (None, one)]
         tally = Tally()
         with told_in_a_line():
-            examples = (example for split in splits for example in folder.examples(options["folder"], split))
+            examples = (example for split in splits for example in dataset_folder.examples(options["folder"], split))
             found = ((example.id, example) for example in tally.count(examples, wanted))
             chosen = draw(found, options["seed"], options["count"])
         require(tally, wanted)

@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.dataset import CannotBeMet, Progress
 from training_worker.prove.synthesis.endpoint import EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment, variable
 from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.prove.trajectory import Split, UnreadableData
-from training_worker.stages import StageFailed
+from training_worker.stage_cache import StageFailed
 from training_worker.terminal import counted
 
 DIED = "processes ended by themselves, perhaps for want of memory"
@@ -60,11 +60,11 @@ class Command(BaseCommand):
             if options["language_model"]:
                 plan, processes = taught(plan, data / "answers", processes)
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
-            folder.free(out, replacing)
+            dataset_folder.free(out, replacing)
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
             with counted("data set") as progress:
-                manifest = folder.make(
+                manifest = dataset_folder.make(
                     plan,
                     out,
                     graph,
@@ -74,7 +74,13 @@ class Command(BaseCommand):
                     replacing=replacing,
                 )
             publish(out)
-        except (CannotBeMet, EndpointFailed, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
+        except (
+            CannotBeMet,
+            EndpointFailed,
+            dataset_folder.Taken,
+            dataset_folder.NoAbstention,
+            UnreadableData,
+        ) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py import_data` makes such a folder.") from None
@@ -85,10 +91,10 @@ class Command(BaseCommand):
         except BrokenProcessPool:
             raise CommandError(f"{DIED}: try --processes 1; {GOES_ON}") from None
         except KeyboardInterrupt:
-            made = (out / folder.MANIFEST).exists()
+            made = (out / dataset_folder.MANIFEST).exists()
             rest = f"the data set is made; `manage.py export {out}` writes what lacks" if made else GOES_ON
             raise CommandError(f"stopped; {rest}", returncode=130) from None
-        self.stdout.write(folder.told(manifest))
+        self.stdout.write(dataset_folder.told(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
 
     def noting(self, split: Split, progress: Progress) -> Progress:

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.reading import told_in_a_line
-from training_worker.prove.importers.certify import VERDICTS
+from training_worker.prove.importers.external_replay import VERDICTS
 from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
 from training_worker.terminal import counted
 

@@ -9,16 +9,16 @@ from typing import Any
 from ...chat import ChatModel
 from ...trajectory import Json, Message
 from ..protocol import Item, Policy, Result
-from ..worlds.making import digest_of
+from ..worlds.episode import result_of, spoken
 from ..worlds.options import making_of
-from ..worlds.talking import result_of, spoken
+from ..worlds.task_sampler import digest_of
 from .abstention import ABSTENTION
 from .case import Behaviour, Case
+from .case_factory import cases
 from .distractors import DISTRACTORS
 from .error_recovery import AWAY, ERROR_RECOVERY
 from .injection import INJECTION
 from .long_chains import LONG_CHAINS
-from .making import cases
 from .missing_function import MISSING_FUNCTION
 from .missing_parameter import MISSING_PARAMETER
 

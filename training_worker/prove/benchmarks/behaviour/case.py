@@ -12,8 +12,8 @@ from mcp_servers.world import World
 from ...rollout import Attempt, Limits
 from ...trajectory import Example, Kind, Level, Rollout
 from ..protocol import Policy
-from ..worlds.judging import Verdict, judged
-from ..worlds.talking import attempt_of
+from ..worlds.episode import attempt_of
+from ..worlds.scorer import Verdict, judged
 
 LIMITS = Limits(assistant_turns=20, calls=30)  # wider than in training: the catch is to be the failure, not the limit
 

@@ -6,7 +6,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.judging import Verdict, judged, shown
+from ..worlds.scorer import Verdict, judged, shown
 from .case import Behaviour, Case
 
 FEWEST = 3  # the paper's least number of distractors

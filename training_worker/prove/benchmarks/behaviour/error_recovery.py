@@ -9,7 +9,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ...trajectory import Example, ExecutedCall, Rollout
-from ..worlds.judging import Verdict, judged
+from ..worlds.scorer import Verdict, judged
 from .case import Behaviour, Case
 
 AWAY = refused("unavailable").text

@@ -7,9 +7,9 @@ from mcp_servers.kit import Draw
 
 from ...reward.matching import match
 from ...trajectory import Example, Rollout
-from ..worlds.judging import Verdict, judged, shown, writes
+from ..worlds.scorer import Verdict, judged, shown, writes
 from .case import Behaviour, Case
-from .planting import Planted, opened, plant
+from .injected_text import Planted, opened, plant
 
 
 def cast(example: Example, draw: Draw) -> Case | None:

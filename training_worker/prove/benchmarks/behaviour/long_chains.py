@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.judging import Verdict, judged
+from ..worlds.scorer import Verdict, judged
 from .case import Behaviour, Case
 
 FEWEST = 7  # steps

@@ -11,7 +11,7 @@ from mcp_servers.kit import Draw
 from ...provenance import single
 from ...speech import find_said
 from ...trajectory import Example, Rollout, ToolCall
-from ..worlds.judging import Verdict, judged, shown
+from ..worlds.scorer import Verdict, judged, shown
 from .case import Behaviour, Case, user_turns
 
 

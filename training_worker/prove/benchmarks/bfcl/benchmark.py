@@ -10,7 +10,7 @@ from types import TracebackType
 
 from ...chat import ChatModel, Scripted, write_calls
 from ...trajectory import End, Rollout
-from ..confined.children import Children
+from ..confined.process_pool import Children
 from ..protocol import Item, NotRun, OutOfRoom, Policy, Result
 from .child import SECONDS, Child, ChildFailed, LimitReached
 from .conversation import Conversation, as_pairs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..confined import child
-from ..confined.child import ChildFailed, LimitReached
+from ..confined import rpc_client
+from ..confined.rpc_client import ChildFailed, LimitReached
 
 __all__ = ["SECONDS", "Child", "ChildFailed", "LimitReached"]
 
@@ -13,7 +13,7 @@ RUNNER = "training_worker.prove.benchmarks.bfcl.inside.runner"
 SECONDS = 20.0  # for one step, or one verdict
 
 
-class Child(child.Child):
+class Child(rpc_client.Child):
     """One process of BFCL's interpreter. Raises ChildFailed when it does not start."""
 
     def __init__(self, python: Path, seconds: float = SECONDS):

@@ -10,13 +10,13 @@ from types import TracebackType
 from ...chat import ChatModel, Scripted
 from ...synthesis.endpoint import Endpoint, EndpointFailed
 from ...trajectory import Json
-from ..confined.child import Child, ChildFailed, LimitReached
-from ..confined.children import Children
+from ..confined.process_pool import Children
+from ..confined.rpc_client import Child, ChildFailed, LimitReached
 from ..protocol import Item, NotKnown, NotRun, Policy, Result
 from .conversation import Conversation, Part
+from .scorer import rollout_of, verdict
 from .suite import CATEGORIES, script, suite_of
 from .user import MISSING, TEMPERATURE, SimulatedUser
-from .verdict import rollout_of, verdict
 
 RUNNER = "training_worker.prove.benchmarks.tau2.inside.runner"
 SECONDS = 60.0  # for the calls of one answer, or for the verdict

@@ -16,8 +16,8 @@ from ..protocol import Item, OutOfRoom, Policy, Result
 from . import instruct, plan, review, step
 from .embedding import Embedding
 from .entries import CATEGORIES, DIMENSIONS, EMBEDDED, Entry, suite_in
-from .reading import Unreadable, answer_in
-from .verdict import Rules, Verdict, malformed
+from .parser import Unreadable, answer_in
+from .score import Rules, Verdict, malformed
 
 RULES: dict[str, Rules] = {
     "instruct": instruct,

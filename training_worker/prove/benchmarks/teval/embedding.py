@@ -84,7 +84,7 @@ class Embedding:
             raise NotRun("the process of the embedding model ended by itself: is there memory enough?") from None
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
-        """See Cosines in verdict.py. Raises NotRun."""
+        """See Cosines in score.py. Raises NotRun."""
         answer = self.ask({"left": list(left), "right": list(right)})
         return [[float(one) for one in row] for row in answer["cosines"]]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .entries import Entry
-from .reading import NOT_A_VALUE, Unreadable, literal, value_in
-from .verdict import Cosines, Verdict, malformed, verdict
+from .parser import NOT_A_VALUE, Unreadable, literal, value_in
+from .score import Cosines, Verdict, malformed, verdict
 
 Call = tuple[Any, dict[Any, Any]]  # name and arguments
 

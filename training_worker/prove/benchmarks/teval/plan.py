@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from ...trajectory import Json
 from .entries import Entry
 from .matching import longest_increasing, pairing
-from .reading import Unreadable, value_in
-from .verdict import Cosines, Verdict, malformed, verdict
+from .parser import Unreadable, value_in
+from .score import Cosines, Verdict, malformed, verdict
 
 NAME, ARGUMENTS = 0.75, 0.25  # the weights of their similarities
 FINISH = "FinishAction"

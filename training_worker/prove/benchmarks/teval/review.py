@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .entries import Entry
-from .verdict import Cosines, Verdict, malformed, verdict
+from .score import Cosines, Verdict, malformed, verdict
 
 CHOICES = "ABCDE"
 

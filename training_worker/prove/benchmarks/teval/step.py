@@ -9,8 +9,8 @@ from typing import Any
 
 from ...trajectory import Json
 from .entries import Entry
-from .reading import Unreadable, value_in
-from .verdict import Cosines, Verdict, malformed, verdict
+from .parser import Unreadable, value_in
+from .score import Cosines, Verdict, malformed, verdict
 
 TOOLS = re.compile(r"\b\w+\.\w+|FinishAction")
 

@@ -8,20 +8,20 @@ from pathlib import Path
 from mcp_servers.catalogue import SERVERS
 
 from ...chat import ChatModel
-from ...synthesis import folder
+from ...synthesis import dataset_folder
 from ...trajectory import Example, Json, read_lines
 from ..protocol import Item, Policy, Result
-from .judging import judged
-from .making import ABSTENTION, by_server, category_of, digest_of
+from .episode import attempt_of, result_of, spoken
 from .options import BadOption, making_of
-from .talking import attempt_of, result_of, spoken
+from .scorer import judged
+from .task_sampler import ABSTENTION, by_server, category_of, digest_of
 
 JUDGE = "1"  # goes up when an unchanged rollout comes to be judged otherwise
 CATEGORIES = (*SERVERS, ABSTENTION)
 
 
 class Conversations:
-    """A benchmark of conversations of ours by category: each is judged by success (see judging.py).
+    """A benchmark of conversations of ours by category: each is judged by success (see scorer.py).
 
     Threads may share it. The version names the conversations themselves, and so how they were made and on what servers.
     """
@@ -66,7 +66,7 @@ def of_file(path: Path) -> dict[str, list[Example]]:
     file = path / "held_out.jsonl" if path.is_dir() else path
     if not file.is_file():
         raise BadOption(f"data: {file} is not there; name a data set's folder, or its held_out.jsonl.")
-    folder.check(file)
+    dataset_folder.check(file)
     found: dict[str, list[Example]] = {}
     for example in read_lines(Example, file):
         found.setdefault(category_of(example), []).append(example)

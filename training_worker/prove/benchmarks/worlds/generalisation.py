@@ -11,12 +11,12 @@ from pathlib import Path
 
 from mcp_servers.catalogue import SERVERS
 
-from ...synthesis import folder
+from ...synthesis import dataset_folder
 from ...synthesis.recipes import UNSEEN
 from ...trajectory import Example, file_digest, read_lines
 from .benchmark import Conversations
-from .making import chains, draws_of
 from .options import BadOption, Making, making_of, servers_of
+from .task_sampler import chains, draws_of
 
 SEEN, KEPT_OUT = "seen", "kept out"
 DEFAULT = ",".join(UNSEEN)
@@ -61,7 +61,7 @@ def checked(path: Path, kept_out: Sequence[str]) -> str:
     Raises BadOption, and UnreadableData for a damaged data set.
     """
     file = train_file(path)
-    folder.check(file)
+    dataset_folder.check(file)
     met, conversations = Counter[str](), 0
     for example in read_lines(Example, file):
         conversations += 1
@@ -77,7 +77,7 @@ def checked(path: Path, kept_out: Sequence[str]) -> str:
 
 def train_file(path: Path) -> Path:
     """The training conversations of a data set's folder, of its manifest, or of that very file. Raises BadOption."""
-    if path.name == folder.MANIFEST:
+    if path.name == dataset_folder.MANIFEST:
         path = path.parent
     file = path / "train.jsonl" if path.is_dir() else path
     if not file.is_file():

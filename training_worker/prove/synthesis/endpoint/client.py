@@ -17,8 +17,8 @@ import httpx2
 from pyrate_limiter import Duration, Limiter, Rate
 
 from ...trajectory import Message
-from .answers import Answers
 from .messages import Reply, as_sent, reply_in
+from .response_cache import Answers
 from .settings import EndpointFailed, Settings, TooLong, variable
 
 MOST_BYTES = 4_000_000

@@ -10,8 +10,8 @@ import inspect
 import json
 from pathlib import Path
 
-from ...confined.answering import Doing, Parent
 from ...confined.confine import confine
+from ...confined.rpc_server import Doing, Parent
 from .calls import NOTHING, Call, Json, refusal, written
 from .notation import read_calls
 

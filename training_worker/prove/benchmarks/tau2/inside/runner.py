@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...confined.answering import Doing, Parent
 from ...confined.confine import confine
+from ...confined.rpc_server import Doing, Parent
 from .arithmetic import computed
-from .speech import Over, Speech, replace_litellm
+from .litellm_stub import Over, Speech, replace_litellm
 
 Json = Any
 DOMAINS = ("airline", "retail", "telecom")

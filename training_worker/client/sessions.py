@@ -1,0 +1,50 @@
+"""Of a project: its servers and tools, and live sessions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .resource import Asking, Items, Json
+
+
+class Worlds(Asking):
+    def servers(self) -> list[Json]:
+        return list(self.get("/servers"))
+
+    def tools(self, q: str = "", server: str = "", kind: str = "") -> list[Json]:
+        return list(self.get("/tools", q=q, server=server, kind=kind))
+
+    def tool(self, name: str) -> Json:
+        """With its parameters as a JSON schema."""
+        return dict(self.get(f"/tools/{name}"))
+
+    def sessions(self, **query: Any) -> Items:
+        return self.all("/sessions", **query)
+
+    def open_session(self, servers: Sequence[str], seed: int = 1, **rest: Any) -> Json:
+        """The same seed is the same world."""
+        return self.post("/sessions", {"servers": list(servers), "seed": seed, **rest})
+
+    def call(self, session: int, tool: str, arguments: Mapping[str, Any] | None = None) -> Json:
+        """What a tool answered; `ok` is false where its server refused the call."""
+        return self.post(f"/sessions/{session}/calls", {"tool": tool, "arguments": dict(arguments or {})})
+
+    def calls(self, session: int) -> Items:
+        return self.all(f"/sessions/{session}/calls")
+
+    def diff(self, session: int, before: int = 0, after: int | None = None, beside: int | None = None) -> Json:
+        """The rows that differ between two moments; `beside` names another session that `after` is of."""
+        return dict(self.get(f"/sessions/{session}/diff", before=before, after=after, beside=beside))
+
+    def fork(self, session: int, at: int | None = None) -> Json:
+        return self.post(f"/sessions/{session}/fork", {"at": at})
+
+    def reset(self, session: int) -> Json:
+        return self.post(f"/sessions/{session}/reset")
+
+    def end_session(self, session: int) -> Json:
+        return dict(self.studio.ask("DELETE", f"{self.path}/sessions/{session}"))
+
+    def saved_calls(self, tool: str = "") -> Items:
+        return self.all("/saved-calls", tool=tool)

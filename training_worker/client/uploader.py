@@ -1,0 +1,65 @@
+"""Bringing what is in a spool to the site, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .errors import Conflict, Invalid, NotFound
+from .project import Project
+from .resource import Json
+from .spool import Item, Spool
+
+BATCH = 200  # items of a request
+GONE = (NotFound, Conflict)  # the run was deleted, or is none to tell of
+
+
+def forward(project: Project, spool: Spool) -> Json:
+    """Send all that waits; what the site last said. Raises StudioError, and goes on from there when called again.
+
+    What the site refuses for what it is would be refused again: it is left out, and raised once the rest is sent.
+    """
+    heard: Json = {}
+    refused: Invalid | None = None
+    while (told := spool.waiting(BATCH))[0]:
+        items, behind = told
+        run = spool.place()[1]
+        if run is None:
+            run = int(project.post("/runs/outside", items[0]["make"])["number"])
+        try:
+            heard = send(project, run, items) or heard
+        except Invalid as error:
+            refused = error
+        spool.sent(behind, run)
+    if refused is not None:
+        raise refused
+    return heard
+
+
+def send(project: Project, run: int, items: Sequence[Item]) -> Json:
+    """One request for all points, one for each step of rollouts, and one for the end where it is told."""
+    points = {kind: [item[kind] for item in items if kind in item] for kind in ("points", "held_out")}
+    heard: Json = {}
+    refused: Invalid | None = None
+    if points["points"] or points["held_out"]:
+        heard = project.tell_run(run, **points)
+    for item in items:
+        if "rollouts" in item:
+            try:
+                heard = {**heard, **project.tell_rollouts(run, **item["rollouts"])}
+            except Invalid as error:
+                refused = error
+        if "end" in item:
+            project.end_run(run, **item["end"])
+    if refused is not None:
+        raise refused
+    return heard
+
+
+def send_left(project: Project, folder: str | Path) -> int:
+    """Send what programs that have ended left in a folder; how many spools had something. Raises StudioError."""
+    spools = [Spool(path) for path in sorted(Path(folder).glob("*.jsonl"))]
+    waiting = [spool for spool in spools if spool.waiting(1)[0]]
+    for spool in waiting:
+        forward(project, spool)
+    return len(waiting)

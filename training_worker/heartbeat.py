@@ -1,0 +1,150 @@
+"""Heartbeats: every program that waits for messages says on the broker, now and then, that it is alive.
+
+The hash `prove:hearts` has a program's name and when it was last heard of, in seconds by the broker's own clock, so
+that the clocks of machines need not agree. The hash `prove:workers` has each worker's facts as JSON (worker_info.py).
+The set `prove:draining` has the names of workers that take no more jobs, as the site last sent them, and "" once it has
+sent them. The list `prove:loads:<name>` has a worker's load, a sample a minute over the last hour, newest first.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from celery.signals import worker_ready, worker_shutdown
+from redis import RedisError, from_url
+
+HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
+SAID = ""  # among those that drain, once the site has said which
+MINUTE, SAMPLES = 60, 60  # seconds between two samples of how busy a worker is, and how many are kept
+EVERY = 10.0  # seconds between two beats
+HEED = 2.0  # seconds between two looks at whether it is to take no more jobs
+FORGET = 24 * 3600.0  # seconds after which a program that is gone is no longer listed
+
+log = logging.getLogger(__name__)
+
+
+def beat(broker: Any, name: str, told: Mapping[str, Any] | None = None) -> None:
+    """Say that the program of this name is alive, and what it tells of itself."""
+    broker.hset(HEARTS, name, now(broker))
+    if told:
+        broker.hset(WORKERS, name, json.dumps(told))
+        sample(broker, name, told)
+
+
+def sample(broker: Any, name: str, told: Mapping[str, Any]) -> None:
+    """Keep how busy a worker is, once a minute: its GPUs, all together, or its cores where it has none."""
+    shares = told.get("gpu") or [told.get("cpu")]
+    if None not in shares and broker.set(f"prove:sampled:{name}", 1, nx=True, ex=MINUTE):
+        kept = loads_key(name)
+        broker.lpush(kept, json.dumps([round(now(broker)), round(fmean(shares), 3)]))
+        broker.ltrim(kept, 0, SAMPLES - 1)
+        broker.expire(kept, MINUTE * SAMPLES)
+
+
+def loads(broker: Any, name: str) -> list[tuple[float, float]]:
+    """How busy a worker was in the last hour, the oldest first: seconds ago, and a share of 0 to 1."""
+    present = now(broker)
+    found = [json.loads(text) for text in broker.lrange(loads_key(name), 0, -1)]
+    return [(age, share) for at, share in reversed(found) if (age := present - at) < MINUTE * SAMPLES]
+
+
+def loads_key(name: str) -> str:
+    return f"prove:loads:{name}"
+
+
+def say_draining(broker: Any, names: Collection[str]) -> None:
+    """Have these workers, and no others, finish what they are at and take no more."""
+    with broker.pipeline() as said:
+        said.delete(DRAINING).sadd(DRAINING, SAID, *names).execute()
+
+
+def draining(broker: Any) -> set[str] | None:
+    """The names of those that take no more; None where nobody has said, as after a broker lost its memory."""
+    found = set(broker.smembers(DRAINING))
+    return found - {SAID} if SAID in found else None
+
+
+def forget(broker: Any, *names: str) -> None:
+    """Programs that have said goodbye, or are long gone, are no longer listed."""
+    broker.hdel(HEARTS, *names)
+    broker.hdel(WORKERS, *names)
+
+
+def now(broker: Any) -> float:
+    seconds, microseconds = broker.time()
+    return float(seconds) + float(microseconds) / 1e6
+
+
+def ages(broker: Any) -> dict[str, float]:
+    """Seconds since each program was last heard of, by name; those of long ago are forgotten."""
+    present = now(broker)
+    found = {name: max(0.0, present - float(at)) for name, at in broker.hgetall(HEARTS).items()}
+    if gone := [name for name, age in found.items() if age > FORGET]:
+        forget(broker, *gone)
+    return {name: age for name, age in sorted(found.items()) if age <= FORGET}
+
+
+def told(broker: Any) -> dict[str, dict[str, Any]]:
+    """What each worker told of itself, by name; what is not to be read is left out."""
+    found = {}
+    for name, text in broker.hgetall(WORKERS).items():
+        try:
+            said = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(said, dict):
+            found[name] = said
+    return found
+
+
+def of_workers(url: str, only: str = "") -> None:
+    """Have a Celery worker of this process beat from its main loop, which goes on while its pool works.
+
+    There it also sees whether it is to take no more jobs, or to take some again. `only` names a queue: who does not
+    serve it does no jobs, and has nothing to tell.
+    """
+    from . import worker_info  # what it takes to know them is not for the web, which only listens
+
+    @cache
+    def broker() -> Any:
+        return from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
+
+    def say(name: str, known: Mapping[str, Any]) -> None:
+        try:
+            beat(broker(), name, {**known, **worker_info.load()})
+        except RedisError as error:
+            log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
+
+    def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
+        try:
+            found = draining(broker())
+        except RedisError:
+            return
+        if found is not None and (drains := name in found) != known["drained"]:
+            for queue in queues:
+                (consumer.cancel_task_queue if drains else consumer.add_task_queue)(queue)
+            known["drained"] = drains
+            say(name, known)
+
+    @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
+    def begin(sender: Any, **rest: object) -> None:
+        name, queues = str(sender.hostname), sorted(sender.app.amqp.queues.consume_from)
+        if only and only not in queues:
+            return
+        known = {**worker_info.machine(queues, int(sender.controller.concurrency)), "drained": False}
+        heed(sender, name, queues, known)  # before it takes its first
+        say(name, known)
+        sender.timer.call_repeatedly(EVERY, say, (name, known))
+        sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))
+
+    @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
+    def end(sender: Any, **rest: object) -> None:
+        try:
+            forget(broker(), str(sender.hostname))
+        except RedisError as error:
+            log.debug("no goodbye: %s", error)

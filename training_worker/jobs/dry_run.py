@@ -1,0 +1,72 @@
+"""Work: one step of a run on a few prompts, to see before the run what it would be like.
+
+The rollouts, the reward and the update are those of the run itself; nothing of it is kept but figures.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from .job_context import Result, Stopped, Tell, whole
+from .run import settings
+
+SAME = 1e-9  # rewards of a group that differ by less are the same: it has nothing to learn from
+
+
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    """Try `prompts` of the run that the rest of the specification describes. Raises Refused and Stopped."""
+    tell.progress(0, 0, "loading the policy and the data")
+    from ..trainer.grpo import train
+
+    prompts = whole(spec, "prompts", 1)
+    config = replace(
+        settings(spec, folder),
+        max_steps=1,
+        checkpoint_every=2,
+        zero_variance="keep",
+        keep_tokens="none",
+        patience=0,
+        processes=1,
+        sharding="ddp",
+    )
+    told: list[dict[str, Any]] = []
+    shutil.rmtree(config.out, ignore_errors=True)
+    tell.progress(0, 1, f"{prompts} prompts, {config.group} rollouts each")
+    try:
+        trained = train(config, told.append, stop=tell.stop)
+    finally:
+        shutil.rmtree(config.out, ignore_errors=True)
+    if trained.ended == "stopped" and not any(one["event"] == "step" for one in told):
+        raise Stopped
+    return figures(told)
+
+
+def figures(told: Sequence[Mapping[str, Any]]) -> Result:
+    """What the step was like: of each group the mean and the spread of its rewards, and what a rollout took.
+
+    groups: [mean, highest less lowest] of each group that was scored | unscored: groups of which no rollout could be
+    scored | dead: how many groups have no spread | reward: mean over rollouts, null without any | rollouts | tokens:
+    that the policy wrote in a rollout, mean | bytes: of a rollout as it is kept | seconds: of the whole step |
+    rollout_seconds: of it for the rollouts.
+    """
+    step = next(one for one in told if one["event"] == "step")
+    kept = next(one for one in told if one["event"] == "rollouts")
+    scored = [[one for one in group["reward"] if one is not None] for group in kept["groups"]]
+    found = [[fmean(rewards), max(rewards) - min(rewards)] for rewards in scored if rewards]
+    tokens = [count for group in kept["groups"] for count in group["model_tokens"]]
+    return {
+        "groups": found,
+        "unscored": len(scored) - len(found),
+        "dead": sum(spread < SAME for _, spread in found),
+        "reward": fmean([one for rewards in scored for one in rewards]) if found else None,
+        "rollouts": len(tokens),
+        "tokens": fmean(tokens) if tokens else 0.0,
+        "bytes": kept["bytes"] / max(1, len(tokens)),
+        "seconds": step["step_s"],
+        "rollout_seconds": step["rollout_s"],
+    }

@@ -1,0 +1,65 @@
+"""How long a run will still take, from what its steps and evaluations took so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..trainer.grpo_config import GRPORun
+from ..trainer.sft_config import SupervisedRun
+
+
+@dataclass
+class Pace:
+    """`final` counts the rollouts to be evaluated after training, `watched` those of each evaluation in its middle."""
+
+    config: GRPORun | SupervisedRun
+    every: int
+    watched: int
+    final: int
+    step: int = 0
+    trained: float = 0.0  # seconds, over all attempts
+    evaluated: float = 0.0  # seconds, in this attempt
+    rollouts: int = 0
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=10))
+    a_rollout: float | None = None  # seconds
+
+    def stepped(self, line: Mapping[str, Any]) -> None:
+        self.step, self.trained = line["step"], line["elapsed_s"]
+        self.recent.append(line["step_s"])
+        if self.rollouts:
+            return
+        if isinstance(self.config, GRPORun):  # nothing was evaluated yet; a training rollout takes about as long
+            self.a_rollout = line["rollout_s"] / (self.config.prompts * self.config.group)
+        elif not self.final:
+            self.a_rollout = 0.0
+
+    def measured(self, rollouts: int, seconds: float, final: bool) -> None:
+        self.rollouts, self.evaluated = self.rollouts + rollouts, self.evaluated + seconds
+        self.a_rollout = self.evaluated / self.rollouts
+        if final:
+            self.final -= rollouts
+
+    def reading(self, line: str, training: bool = True) -> dict[str, Any]:
+        """A progress event: done and total in seconds."""
+        done, left = self.trained + self.evaluated, self.left(training)
+        return {"done": done, "total": done + left if left else 0, "line": line, "seconds_left": left}
+
+    def left(self, training: bool = True) -> float | None:
+        """Seconds; None as long as nothing is known."""
+        if self.a_rollout is None or (training and not self.recent):
+            return None
+        seconds, watches = self.training_left() if training else (0.0, 0)
+        return seconds + (watches * self.watched + self.final) * self.a_rollout
+
+    def training_left(self) -> tuple[float, int]:
+        """Seconds of training, by whichever limit comes first, and how many evaluations fall into it."""
+        a_step = sum(self.recent) / len(self.recent)
+        seconds = (self.config.max_steps - self.step) * a_step
+        if self.config.minutes is not None:
+            seconds = min(seconds, 60 * self.config.minutes - self.trained)
+        seconds = max(0.0, seconds)
+        last = self.step + int(seconds / a_step)
+        return seconds, last // self.every - self.step // self.every if self.every else 0

@@ -1,0 +1,92 @@
+"""What all kinds of work share: how they tell, how they stop, and how they refuse."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..disk_quota import kept_gb, room_for
+from ..prove.events import Kind
+from ..trainer.stopping import Stop
+from .console import Report
+from .spool import SpoolWriter
+
+SPEC = "spec.json"  # in the job's folder: what is asked
+WORKER = "PROVE_WORKER"  # in the child's environment: the name of the worker that started it
+FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
+OFTEN = 1.0  # seconds between two reports of progress
+Result = dict[str, Any]
+log = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """Work that cannot be done as asked; the message says why and what to do."""
+
+
+class Stopped(Exception):
+    """Work that was left where it stands, because that was asked for."""
+
+
+class Tell:
+    """Report events of an attempt, and progress at most once in OFTEN seconds of `clock`.
+
+    Where work reports its progress, it can be stopped.
+    """
+
+    def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int, clock: Callable[[], float] = time.monotonic):
+        self.spool, self.stop, self.attempt, self.clock = spool, stop, attempt, clock
+        self.reported_at = -OFTEN
+        self.reached: tuple[float, str] = (0.0, "")  # `done` and `line` of the last report in which all was done
+        self.report = Report()
+        self.beside: dict[str, Any] = {}  # what else every report of progress has
+
+    def __call__(self, kind: Kind, **data: Any) -> None:
+        """Store the event for the site, and log it. Raises OSError when the disk is full."""
+        self.spool.tell(kind, **data)
+        if line := self.report.line_of(kind, data):
+            log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
+
+    def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
+        """Report how far it is, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""
+        if self.stop.requested:
+            raise Stopped
+        at, complete = self.clock(), done >= total > 0
+        if at - self.reported_at >= OFTEN or (complete and (done, line) != self.reached):
+            room_for("what this job writes", 0, self.spool.path.parent, kept_gb())
+            self.reported_at, self.reached = at, (done, line) if complete else self.reached
+            self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
+
+    def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
+        """A callback for work that counts; `before` and `after` are what was done and what is left besides.
+
+        Its pace is that since its first word: what was done then may have been there from before. There is none to
+        speak of while less than a hundredth is done: the start of processes would count as work.
+        """
+        first: tuple[float, int] | None = None
+
+        def count(done: int, total: int) -> None:
+            nonlocal first
+            now = self.clock()
+            began, there = first = first or (now, done)
+            pace = (now - began) / (done - there) if done - there >= max(1, total / 100) else None
+            left = total - done + after
+            self.progress(before + done, before + total + after, line, None if pace is None else pace * left)
+
+        return count
+
+
+def known(spec: Mapping[str, Any], names: set[str]) -> None:
+    """Refuse a specification that asks for something this worker does not know."""
+    if unknown := sorted(set(spec) - names):
+        raise Refused(f"This worker does not know {', '.join(unknown)}. It knows {', '.join(sorted(names))}.")
+
+
+def whole(spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None) -> int:
+    """A whole number of a specification. Raises Refused."""
+    value = spec.get(name, default)
+    if type(value) is int and value >= least and (most is None or value <= most):
+        return value
+    limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
+    raise Refused(f"{name} must be a whole number {limits}, not {value!r}.")

@@ -1,0 +1,116 @@
+"""The files of a job: brought from the site before it begins, and mirrored there while it goes on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..jobs.console import LOG
+from ..jobs.job_context import Refused as NotHere
+from ..jobs.policies import policy_folder
+from .http_client import Away, Line, NotTaken, Refused
+
+OUT = "out"
+LAST = "progress.json"  # of a checkpoint, which counts once this is there
+HIDDEN = (".partial", ".tmp")
+EVERY = 5.0  # seconds between two looks at what is new
+LINES = (".jsonl", ".txt")  # what grows line by line
+SMALL, GROWN = 1 << 20, 1.1  # a larger one is sent again once it is so much larger, and at the end
+
+
+def bring(line: Line, jobs: Path, order: dict[str, Any], files: Sequence[dict[str, Any]]) -> None:
+    """Every file that the job takes and that is not here as it is there; those of no job lie beside the jobs.
+
+    Raises Refused, Away, NotTaken and OSError.
+    """
+    for each in files:
+        target = (jobs / each["job"] if each["job"] else jobs.parent) / each["name"]
+        asked = {"at": order["job"], "attempt": order["attempt"], "job": each["job"], "name": each["name"]}
+        if each.get("base"):
+            line.fetch(there := target.with_name(f".{target.name}"), **asked)
+            ground(there, target, str(each["base"]), jobs)
+        elif each["job"] in ("", order["job"]) or not target.is_file() or target.stat().st_size != each["size"]:
+            line.fetch(target, **asked)
+
+
+def ground(there: Path, target: Path, base: str, jobs: Path) -> None:
+    """An adapter's configuration names the folder of its base, which is another here. The work says when it is not."""
+    told = json.loads(there.read_bytes())
+    try:
+        told["base_model_name_or_path"] = str(policy_folder(base, jobs))
+    except NotHere as error:
+        print(error, flush=True)
+    there.write_text(json.dumps(told), "utf-8")
+    there.replace(target)
+
+
+class Mirror(threading.Thread):
+    """Keeps the results of an attempt at the site as they are here. A site that is away is asked again.
+
+    Once the attempt is `over`, `whole` says whether the site has everything.
+    """
+
+    def __init__(self, line: Line, folder: Path, attempt: int):
+        super().__init__(name="mirror", daemon=True)
+        self.line, self.folder, self.attempt = line, folder, attempt
+        self.sent: dict[str, tuple[int, int]] = {}
+        self.closing, self.over, self.whole = threading.Event(), threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        while not self.closing.is_set():
+            over = self.over.wait(EVERY)
+            if self.look(over) and over:
+                self.whole.set()
+                return
+            if over:
+                self.closing.wait(EVERY)
+
+    def look(self, over: bool) -> bool:
+        """Send what is new; whether the site then has everything, once it is over."""
+        try:
+            self.send_new(over)
+        except (Away, NotTaken, Refused, OSError):
+            return False
+        return True
+
+    def send_new(self, over: bool) -> None:
+        """Raises Away, NotTaken, Refused and OSError; a file that goes while it is read is looked at again."""
+        about = {"job": self.folder.name, "attempt": self.attempt}
+        names = self.names()
+        for name in names:
+            stamp = stamp_of(self.folder / name)
+            if stamp and self.is_due(name, stamp[0], over) and self.sent.get(name) != stamp:
+                self.line.send(self.folder / name, **about, name=name)
+                self.sent[name] = stamp
+        if gone := self.sent.keys() - {*names}:
+            self.line.ask("results/", {**about, "names": [name for name in names if name != LOG]})
+            for name in gone:
+                del self.sent[name]
+
+    def is_due(self, name: str, size: int, over: bool) -> bool:
+        """Whether it is worth sending: a large file that grows line by line is not with each of them."""
+        before, _ = self.sent.get(name, (0, 0))
+        return over or size < SMALL or not name.endswith(LINES) or not before <= size < before * GROWN
+
+    def names(self) -> list[str]:
+        """The log and all results, what makes a checkpoint whole at last."""
+        found = [file for file in (self.folder / OUT).rglob("*") if file.is_file() and not file.is_symlink()]
+        sane = [file for file in found if not file.name.endswith(HIDDEN) and not file.name.startswith(".")]
+        ordered = sorted(sane, key=lambda file: (file.name == LAST, str(file)))
+        log = [self.folder / LOG] if (self.folder / LOG).is_file() else []
+        return [str(file.relative_to(self.folder)) for file in (*ordered, *log)]
+
+    def close(self) -> None:
+        self.closing.set()
+        self.over.set()
+
+
+def stamp_of(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns

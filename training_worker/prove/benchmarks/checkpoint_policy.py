@@ -1,0 +1,128 @@
+"""A policy from a folder: a child process has loaded it and answers in JSON lines, so nobody here knows torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future
+from itertools import count
+from pathlib import Path
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any
+
+from ..formats import FORMATS
+from ..trajectory import Message
+from .protocol import NotRun, OutOfRoom, Policy, Style
+
+SPEAKER = "training_worker.trainer.policy_server"
+ROOT = Path(__file__).parents[3]
+CONFIGS = ("config.json", "adapter_config.json")
+ENDED = "the process of the model ended by itself: is there memory enough?"
+
+
+class NoPolicy(Exception):
+    """A folder that holds no policy; says why."""
+
+
+class Local:
+    """The child process of one folder, asked by several threads at once. Use it in a `with`. Raises NoPolicy."""
+
+    def __init__(self, folder: Path, temperature: float = 0.0, answer: int = 512):
+        if not any((folder / name).is_file() for name in CONFIGS):
+            raise NoPolicy(f"{folder} cannot be evaluated: it has none of {', '.join(CONFIGS)}. Name a model's folder.")
+        self.folder, self.temperature, self.answer, self.lock = folder, temperature, answer, Lock()
+        self.numbers, self.waiting, self.ended = count(), dict[int, Future[dict[str, Any]]](), False
+        self.hearing: Thread | None = None
+        arguments = [str(folder.absolute()), f"--temperature={temperature}", f"--answer={answer}"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", SPEAKER, *arguments],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the parent to answer
+        )
+        assert self.process.stdin and self.process.stdout
+        self.said, self.heard = self.process.stdout, self.process.stdin
+        told = json.loads(self.said.readline() or '{"error": "its process ended by itself"}')
+        if "error" in told:
+            self.close()
+            raise NoPolicy(f"{folder} cannot be evaluated: {told['error']}")
+        self.weights = str(told["weights"])
+        self.format = next(one for one in FORMATS if type(one).__name__ == told["format"])
+        self.hearing = Thread(target=self.hear, daemon=True)
+        self.hearing.start()
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.hearing:
+            self.hearing.join()
+        self.said.close()
+        try:
+            self.heard.close()
+        except OSError:
+            return  # what was not sent yet
+
+    def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], trial: int = 1) -> dict[str, Any]:
+        """What is sampled depends on the conversation and the trial alone. Raises NotRun."""
+        said = [{"role": one.role, "content": one.content} for one in messages]
+        number, answer = next(self.numbers), Future[dict[str, Any]]()
+        line = json.dumps({"id": number, "messages": said, "tools": list(tools), "trial": trial}) + "\n"
+        try:
+            with self.lock:
+                if self.ended:
+                    raise OSError
+                self.waiting[number] = answer
+                self.heard.write(line)
+                self.heard.flush()
+        except OSError:
+            raise NotRun(ENDED) from None
+        return answer.result()
+
+    def hear(self) -> None:
+        """Hand every answer to who waits for it, until the process ends; who then waits still is told so."""
+        for line in self.said:
+            try:
+                answer = dict(json.loads(line))
+                self.waiting.pop(answer["id"]).set_result(answer)
+            except (ValueError, KeyError):
+                break  # a line that was cut off: the process is gone
+        with self.lock:
+            self.ended = True
+            for answer_to in self.waiting.values():
+                answer_to.set_exception(NotRun(ENDED))
+
+    def policy(self, style: Style = "tools", model: str = "") -> Policy:
+        """Known by its weights, not by where they are; called `model`, or as its folder is."""
+        return Policy(
+            model=model or self.folder.name,
+            speak=lambda item: LocalSpeaking(self, item.trial),
+            style=style,
+            format=self.format,
+            sampling={"temperature": self.temperature, "max_tokens": self.answer, "weights": self.weights},
+        )
+
+
+class LocalSpeaking:
+    """The policy in one conversation."""
+
+    def __init__(self, local: Local, trial: int = 1):
+        self.local, self.trial, self.tokens = local, trial, 0
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        answer = self.local.ask(messages, tools, self.trial)
+        if "out_of_room" in answer:
+            raise OutOfRoom(answer["out_of_room"])
+        self.tokens += int(answer["tokens"])
+        return str(answer["text"])

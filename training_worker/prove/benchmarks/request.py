@@ -1,0 +1,131 @@
+"""An evaluation as it is asked for, by a command or a job: which policy on which benchmark; and having it done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ..synthesis.endpoint import Endpoint, EndpointFailed
+from ..synthesis.endpoint.settings import from_environment
+from ..trajectory import UnreadableData
+from .bfcl.child import ChildFailed
+from .checkpoint_policy import Local, NoPolicy
+from .environment import NotInstalled, SetUpFailed
+from .policies import endpoint_policy, silent
+from .protocol import Benchmark, Item, Policy, Result, Style, identity_of, selected
+from .registry import NotKnown, known, opened
+from .report import Report
+from .results import RESULTS, Results, ResultsTaken, folder_of
+from .runner import Finished, evaluate
+
+Source = Literal["endpoint", "folder", "oracle", "silent"]
+Progress = Callable[[int, int], None]
+AT_ONCE = 12  # conversations with a policy of a folder: those that wait together are answered together
+SILENT = Policy(model="silent", speak=silent, kind="silent")
+# what a person is told of an evaluation that cannot be had, in the words of the exception
+TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """`source` says where the policy is: behind the endpoint `url` as `model` (the variables PROVE_LLM_... where they
+    are empty), in `folder` (which `model` then gives another name than that of the folder), or one of two that show
+    that a benchmark is sound. `temperature` None is the benchmark's own; `limit` takes the first items of each category
+    only.
+    """
+
+    benchmark: str
+    source: Source
+    url: str = ""
+    model: str = ""
+    folder: str = ""
+    style: Style = "tools"
+    temperature: float | None = None
+    categories: tuple[str, ...] = ()
+    limit: int | None = None
+    trials: int = 1
+    parallel: int | None = None
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Done:
+    """The report, the folder of its results, and the items that were to be run."""
+
+    report: Report
+    folder: Path
+    items: tuple[Item, ...]
+    results: dict[str, Result]
+
+
+def have_done(
+    asked: Asked,
+    data: Path,
+    out: Path | None = None,
+    progress: Progress = lambda done, total: None,
+    check: Callable[[Benchmark, Policy], None] = lambda benchmark, policy: None,
+    kept: Path | None = None,
+    finished: Finished = lambda result, line: None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Done:
+    """Evaluate, or go on with it. `data` is the folder of a site.
+
+    Results are in `out`, or in a folder of their own in `kept`, which is `results` of the site's `benchmarks` by
+    default: what is installed and the data that people put there lie beside it and are never written to. `check` sees
+    what is about to be run, and may raise; `finished` and `stopping` are those of `evaluate`. Raises what is in
+    TOLD.
+    """
+    root, one = data / "benchmarks", known(asked.benchmark)
+    results_root = root / RESULTS
+    if wrong := sorted(set(asked.categories) - set(one.categories)):
+        raise NotKnown(f"{one.title} has no category {wrong[0]!r}; it has {', '.join(one.categories)}.")
+    with opened(asked.benchmark, root, asked.options) as benchmark, policy_of(asked, benchmark, data) as speaking:
+        policy, parallel = speaking
+        getattr(benchmark, "require", lambda policy: None)(policy)
+        check(benchmark, policy)
+        items = selected(benchmark.items(), asked.categories, asked.limit, asked.trials)
+        nothing = {} if policy == SILENT else of_silence(benchmark, items, results_root)
+        identity = identity_of(benchmark, policy)
+        folder = (out or folder_of(kept or results_root, identity)).absolute()
+        with Results(folder, identity) as results:
+            at_once = asked.parallel or parallel
+            report = evaluate(benchmark, policy, items, results, at_once, progress, nothing, finished, stopping)
+            done = {item.id: results.done[item.id] for item in items if item.id in results.done}
+    return Done(report, folder, items, done)
+
+
+def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Mapping[str, Result]:
+    """What a model that says nothing gets; nothing where another process is just finding that out."""
+    identity = identity_of(benchmark, SILENT)
+    try:
+        with Results(folder_of(root, identity), identity) as results:
+            evaluate(benchmark, SILENT, [item for item in items if item.trial == 1], results, parallel=2)
+            return dict(results.done)
+    except ResultsTaken:
+        return {}
+
+
+@contextmanager
+def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
+    """The policy, and how many items it takes at once. Raises NotKnown, NoPolicy and EndpointFailed."""
+    temperature = known(asked.benchmark).temperature if asked.temperature is None else asked.temperature
+    match asked.source:
+        case "silent":
+            yield SILENT, 2
+        case "oracle":
+            speak = getattr(benchmark, "oracle", None)
+            if speak is None:
+                raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not tell its ground truth.")
+            yield Policy(model="oracle", speak=speak, kind="oracle"), 2
+        case "folder":
+            with Local(Path(asked.folder), temperature) as local:
+                yield local.policy(asked.style, asked.model), AT_ONCE
+        case "endpoint":
+            given = {"PROVE_LLM_URL": asked.url, "PROVE_LLM_MODEL": asked.model}
+            variables = {**os.environ, **{name: value for name, value in given.items() if value}}
+            with Endpoint(from_environment(variables, data / "answers")) as endpoint:
+                yield endpoint_policy(endpoint, asked.style, temperature), endpoint.settings.parallel

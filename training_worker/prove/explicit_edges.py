@@ -1,0 +1,181 @@
+"""Two tools run in forked sessions, to see whether what one gives is what the other cannot do without.
+
+A pair (A, B) is a candidate when A's result carries an id type that a parameter of B requires, or shows a plain value
+under the field that such a parameter is marked with (`kit.Seen`): a seat, a city, a promo code. It is proven when B, in
+a fork, does its work with what A gave, and does not with what another world gave. (Paper, section 2, step 1, which asks
+a language model about each pair instead.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw, Reply, Tool
+from mcp_servers.world import World
+
+from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of
+from .result_schema import Found, fields_in, found_in, values_in
+from .synthesis.sampler import Context, NothingFits, fill
+
+TRIES_PER_WORLD = 6
+FOREIGN_VALUES = 3  # plain values of another world that are tried: one of them may mean something in this one, too
+GIVINGS_KEPT = 500
+NOTHING = "[]"
+
+
+@dataclass(frozen=True)
+class Giving:
+    """What a tool did that was run first: the world after it, and the ids and plain values of its result."""
+
+    after: World
+    ids: list[Found]
+    values: list[tuple[str, Any]]
+
+
+@lru_cache(maxsize=GIVINGS_KEPT)
+def giving(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> Giving | None:
+    """A tool run in a fork of a world to prove edges in; None when it is refused. Many pairs begin with the same."""
+    after = laboratory(seed, servers)[0].fork()
+    reply = after.call(name, arguments)
+    return Giving(after, found_in(name, reply.data), list(values_in(reply.data))) if reply.ok else None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Tools A and B by name, and the parameter of B that takes what A gives: an id of type `of`, or when `plain` a text
+    that A shows in its field `of`."""
+
+    giver: str
+    taker: str
+    parameter: str
+    of: str
+    plain: bool = False
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        return tuple(sorted({TOOLS[name][0].name for name in (self.giver, self.taker)}))
+
+    def given(self, arguments: dict[str, Any], giving: Giving) -> list[str]:
+        """What A gave. A text that A was called with is no gift: the user knew it."""
+        if not self.plain:
+            return [found.id for found in giving.ids if found.type == self.of]
+        shown = (value for name, value in giving.values if name == self.of and isinstance(value, str))
+        return [value for value in dict.fromkeys(shown) if value not in arguments.values()]
+
+    def served(self, reply: Reply) -> bool:
+        """Whether B did its work: to a plain value a search answers with what it finds, not with a refusal."""
+        return reply.ok and not (self.plain and reply.text == NOTHING)
+
+    def turned_away(self, reply: Reply) -> bool:
+        """Whether B knew nothing of the value; that its form is wrong says nothing about another world."""
+        return not self.served(reply) and (reply.ok or reply.data["error"] != "invalid_arguments")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The runs behind an edge: A; B with what A gave, with what another world gave, with the same as A gave but without
+    A having run. Where the last does not do its work, A `created` what B needs."""
+
+    seed: int
+    producer: Run
+    with_output: Run
+    with_foreign: Run
+    without: Run
+    created: bool
+
+
+def candidates(tools: Iterable[Tool]) -> list[Candidate]:
+    """Every pair in which A's result has what a parameter that B requires takes: first ids, then plain values."""
+    known = list(tools)
+    shown = {tool.name: fields_in(tool.result_type) for tool in known}
+    needed = [(b, parameter) for b in known for parameter in b.required]
+    by_id = [
+        Candidate(a.name, b.name, parameter, b.ids[parameter])
+        for b, parameter in needed
+        if parameter in b.ids
+        for a in known
+        if a is not b and b.ids[parameter] in a.produces
+    ]
+    by_value = [
+        Candidate(a.name, b.name, parameter, b.seen[parameter], plain=True)
+        for b, parameter in needed
+        if parameter in b.seen and parameter not in b.sensitive
+        for a in known
+        if a is not b and b.seen[parameter] in shown[a.name]
+    ]
+    return by_id + by_value
+
+
+def prove(candidate: Candidate) -> Proof | None:
+    """Run the pair until the edge is proven or the tries are used up, then None."""
+    for seed in WORLD_SEEDS:
+        opening, context = laboratory(seed, candidate.servers)
+        draw = Draw("proof", seed, candidate.giver, candidate.taker, candidate.parameter)
+        for number in range(TRIES_PER_WORLD):
+            optional = extras(TOOLS[candidate.taker][1]) if number % 2 else ()
+            proof = attempt(candidate, seed, opening, context, draw, optional)
+            if proof is not None:
+                return proof
+    return None
+
+
+def extras(tool: Tool) -> tuple[str, ...]:
+    """The optional parameters that anybody may fill: a tool may need one of several."""
+    kept = set(tool.required) | set(tool.ids) | tool.sensitive
+    return tuple(name for name in tool.input_schema["properties"] if name not in kept)
+
+
+def attempt(
+    candidate: Candidate, seed: int, opening: World, context: Context, draw: Draw, optional: Sequence[str]
+) -> Proof | None:
+    """One try: A in a fork, then B in forks of what A left and of what was before; None when it shows no edge."""
+    a, b, parameter = TOOLS[candidate.giver][1], TOOLS[candidate.taker][1], candidate.parameter
+    try:
+        first = fill(a, {}, context, draw, opening)
+        gave = giving(seed, candidate.servers, a.name, json.dumps(first, ensure_ascii=False))
+        given = candidate.given(first, gave) if gave else []
+        if not gave or not given:
+            return None
+        after = gave.after
+        own = fill(b, {parameter: as_taken(b, parameter, draw.choice(given))}, context, draw, after, optional)
+    except NothingFits:
+        return None
+    if not candidate.served(after.fork().call(b.name, own)):
+        return None
+    for value in foreign(candidate, seed, context):
+        other = own | {parameter: as_taken(b, parameter, value)}
+        if candidate.turned_away(after.fork().call(b.name, other)):
+            return taken_down(candidate, seed, opening, (first, own, other))
+    return None
+
+
+def foreign(candidate: Candidate, seed: int, context: Context) -> Iterator[str]:
+    """What another world gives of the same kind, and this one has not."""
+    _, elsewhere = laboratory(seed + 1, candidate.servers)
+    if not candidate.plain:
+        here, there = context.ids.get(candidate.of, {}), elsewhere.ids.get(candidate.of, {})
+        yield next((id for id in there if id not in here), "NONE-0000")
+        return
+    values = [value for value in elsewhere.values.get(candidate.of, ()) if isinstance(value, str)]
+    yield from [value for value in values if value not in context.values.get(candidate.of, {})][:FOREIGN_VALUES]
+
+
+def taken_down(candidate: Candidate, seed: int, opening: World, calls: tuple[dict[str, Any], ...]) -> Proof:
+    """The runs of an attempt that showed an edge, once more: A's arguments, B's, and B's with the foreign value."""
+    first, own, other = calls
+    after, before = opening.fork(), opening.fork()
+    producer = run_of(after, candidate.giver, first)
+    with_output, with_foreign = (run_of(after.fork(), candidate.taker, given) for given in (own, other))
+    without = run_of(before, candidate.taker, own)
+    created = not candidate.served(Reply(without.ok, without.text))
+    return Proof(seed, producer, with_output, with_foreign, without, created)
+
+
+def as_taken(tool: Tool, parameter: str, value: str) -> Any:
+    """A value as a parameter takes it: in a list of its own where it takes several."""
+    return [value] if tool.input_schema["properties"][parameter].get("type") == "array" else value

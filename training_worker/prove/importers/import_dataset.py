@@ -1,0 +1,171 @@
+"""A file read into the folder of a data set: its good lines or nothing, and a report on every bad one."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+
+from ..curation.files import write_streamed
+from ..curation.items import contents_of
+from ..curation.rollout_dataset import ROLLOUTS, Collected
+from ..export.lines import Running, harmless
+from ..synthesis.manifest import Manifest
+from ..trajectory import Example, UnreadableData, dumps
+from .reader import OURS, Asked, Fault, Found, Left, Told, read
+
+if TYPE_CHECKING:  # it brings what benchmarks need
+    from ..benchmarks.contamination import Screen
+
+FAULTS = "faults.csv"  # in the job's folder
+MOST_FAULTS, MOST_ROWS = 10_000, 200_000
+REPEATS = "it repeats another"
+
+
+@dataclass
+class Outcome:
+    """What became of a file's rows. `told` is the digest its last line tells, `same` whether it is that of what came
+    in; None where there is no such line. `other_code` replay, and were made with other code of their servers.
+    `contamination` says what is held out because a benchmark has it (benchmarks/contamination.py)."""
+
+    rows: int = 0
+    good: int = 0
+    bad: int = 0
+    other_code: int = 0
+    attempts: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    told: str = ""
+    content: str = ""
+    contamination: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def same(self) -> bool | None:
+        return self.told == self.content if self.told else None
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "left_out": dict(self.left_out), "same": self.same}
+
+
+class NothingImported(UnreadableData):
+    """A file of which nothing came in; the message says why and what to do."""
+
+
+class Importing:
+    """One pass over a file's rows: good ones go to files as they come, bad ones to a report."""
+
+    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int, int], None], screen: Screen | None = None):
+        """`progress` hears how many rows were read, and how many bytes of lines; `screen` holds benchmarks out."""
+        self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
+        self.screen = screen
+        self.outcome, self.running = Outcome(), Running()
+        self.contents: dict[str, str] = {}  # a digest by id: a file's rows do not fit into memory
+        self.examples_kept: set[str] = set()  # ids of what attempts were asked
+
+    def into(self, out: Path, files: Sequence[Path], settings: dict[str, Any], *, keep_good: bool) -> Manifest:
+        """Raises NothingImported, UnreadableData, OSError, and what `progress` does."""
+        made: Manifest | None = None
+        try:
+            name, left_out = f"import-{self.asked.format}", self.outcome.left_out
+            servers = fingerprint(tuple(SERVERS)) if self.asked.format == OURS else ""
+            made = write_streamed(out, name, settings, self.examples(out, files, settings), left_out, servers=servers)
+        finally:
+            if made is None:
+                forget(out)
+        self.outcome.content = self.running.content
+        if self.outcome.bad and not keep_good:
+            forget(out)
+            raise NothingImported(
+                f"{self.outcome.bad:,} of {self.outcome.rows:,} rows are bad, and nothing was imported. The report "
+                "says which and why. Mend them, or import the good ones alone."
+            )
+        if not self.outcome.good:
+            forget(out)
+            raise NothingImported(self.why_nothing())
+        if not self.outcome.attempts:
+            (out / ROLLOUTS).unlink(missing_ok=True)
+        return made
+
+    def why_nothing(self) -> str:
+        reasons = [f"{reason} ({count:,})" for reason, count in self.outcome.left_out.items() if count]
+        bad = [f"bad, as the report says ({self.outcome.bad:,})"] if self.outcome.bad else []
+        return f"Of its rows ({self.outcome.rows:,}) none came in: {', '.join(reasons + bad) or 'there are none'}."
+
+    def examples(self, out: Path, files: Sequence[Path], settings: dict[str, Any]) -> Iterator[Example]:
+        """Each example to keep. Attempts are written beside, and what several were asked comes once. In the end the
+        settings say what the benchmarks have."""
+        out.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            faults = stack.enter_context((self.folder / FAULTS).open("w", encoding="utf-8-sig", newline=""))
+            attempts = stack.enter_context((out / ROLLOUTS).open("w", encoding="utf-8"))
+            report = csv.writer(faults)
+            report.writerow(["place", "number", "why", "begins"])
+            for one in read(files, self.asked, self.passed):
+                self.count()
+                if isinstance(one, Fault):
+                    self.outcome.bad += 1
+                    if self.outcome.bad <= MOST_FAULTS:
+                        cells = (one.unit, one.number, one.reason, one.start)
+                        report.writerow([harmless(cell) for cell in cells])
+                elif isinstance(one, Left):
+                    self.outcome.left_out[one.reason] += 1
+                elif isinstance(one, Told):
+                    self.outcome.told, self.outcome.rows = one.content, self.outcome.rows - 1
+                elif (made := self.fresh(one)) is not None:
+                    yield from self.kept(made, attempts)
+        if self.screen:
+            settings["contamination"] = self.outcome.contamination = self.screen.as_json()
+
+    def count(self) -> None:
+        self.outcome.rows += 1
+        if self.outcome.rows > MOST_ROWS + 1:
+            raise UnreadableData(f"It has more than {MOST_ROWS:,} rows, which is the most. Give it in parts.")
+        self.progress(self.outcome.rows, self.bytes)
+
+    def passed(self, size: int) -> None:
+        self.bytes += size
+
+    def fresh(self, found: Found) -> Example | Collected | None:
+        """What a row makes, under an id of its own; None where it repeats another."""
+        self.outcome.other_code += not found.same_code
+        made = found.made
+        says = contents_of(made) if isinstance(made, Example) else sha256(dumps(made).encode()).hexdigest()
+        if self.contents.get(made.id, says) != says:
+            made = renamed(made, says)
+        if made.id in self.contents:
+            self.outcome.left_out[REPEATS] += 1
+            return None
+        self.contents[made.id] = says
+        return made
+
+    def kept(self, made: Example | Collected, attempts: Any) -> Iterator[Example]:
+        self.outcome.good += 1
+        if self.screen and isinstance(made, Example):
+            made = self.screen.screened(made)
+        line = dumps(made) + "\n"
+        self.running.add(made, line)
+        if isinstance(made, Example):
+            yield made
+            return
+        self.outcome.attempts += 1
+        attempts.write(line)
+        if made.example.id not in self.examples_kept:
+            self.examples_kept.add(made.example.id)
+            yield made.example
+
+
+def renamed(made: Example | Collected, says: str) -> Example | Collected:
+    """The same under an id that its contents name."""
+    return replace(made, id=f"{made.id[:33]}-{sha256(says.encode()).hexdigest()[:6]}")
+
+
+def forget(out: Path) -> None:
+    for path in out.glob("*"):
+        if path.is_file():
+            path.unlink()

@@ -1,0 +1,92 @@
+"""Rollouts that a program of somebody else made: no example of ours behind them, and a reward of parts of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+from ..trajectory import End, ExecutedCall, Message, Reward, Rollout
+from .record import ELSEWHERE, Kept
+from .steps import read_step, read_summaries
+
+NO_REWARD = "Its program told no reward of it."
+NAME = re.compile(r"[A-Za-z0-9_.:@%+-]{1,80}")  # of an example, as addresses and searches have it
+LONGEST_WORDS = 48  # characters of a prompt that stand in its name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One answer to a prompt. `parts` are what its reward is made of; `tokens` counts those that the model wrote."""
+
+    transcript: Sequence[Message]
+    calls: Sequence[ExecutedCall] = ()
+    reward: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    advantage: float | None = None
+    end: End = "answered"
+    tokens: int | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One prompt with the answers to it, a group; `name` is what it is called in every step it is asked in."""
+
+    prompt: Sequence[Message]
+    attempts: Sequence[Attempt]
+    name: str = ""
+
+
+def kept_of(groups: Sequence[Asked], first: int = 1) -> list[Kept]:
+    """The rollouts of a step in the order told, as they are kept; their groups are numbered from `first`."""
+    return [
+        kept(one, number, group, advantage)
+        for number, group in enumerate(groups, first)
+        for one, advantage in zip(group.attempts, advantages(group.attempts), strict=True)
+    ]
+
+
+def kept(one: Attempt, number: int, group: Asked, advantage: float | None) -> Kept:
+    scored = one.reward is not None
+    rollout = Rollout(
+        example=group.name or name_of(group.prompt),
+        transcript=(*group.prompt, *one.transcript),
+        calls=tuple(one.calls),
+        end=one.end,
+        reward=Reward(total=one.reward, form=ELSEWHERE, terms=dict(one.parts)) if one.reward is not None else None,
+        failed_at=None if scored else "infrastructure",
+        error=one.error if scored else one.error or NO_REWARD,
+    )
+    return Kept(rollout=rollout, group=number, advantage=advantage, tokens=None, model_tokens=one.tokens)
+
+
+def kept_before(file: Path, first: int) -> list[Kept]:
+    """What a file has of the groups before `first`. Raises DamagedFile, FileNotFoundError."""
+    return [
+        Kept(rollout=rollout, group=one.group, advantage=one.advantage, tokens=None, model_tokens=one.model_tokens)
+        for rollout, one in zip(read_step(file), read_summaries(file), strict=True)
+        if one.group < first
+    ]
+
+
+def advantages(attempts: Sequence[Attempt]) -> list[float | None]:
+    """As they are told; where none is, each reward less the mean of its group."""
+    told, rewards = [one.advantage for one in attempts], [one.reward for one in attempts if one.reward is not None]
+    if any(each is not None for each in told) or len(rewards) < len(attempts):
+        return told
+    mean = fmean(rewards)
+    return [reward - mean for reward in rewards]
+
+
+def name_of(prompt: Sequence[Message]) -> str:
+    """A name for a prompt: its last message's first words, and a hash that tells equal words apart."""
+    text = prompt[-1].content if prompt else ""
+    known = unicodedata.normalize("NFKD", text[: 2 * LONGEST_WORDS]).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "-", known)[:LONGEST_WORDS].strip("-") or "prompt"
+    whole = "\0".join(f"{each.role}\0{each.content}" for each in prompt)
+    return f"{words}-{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -1,0 +1,106 @@
+"""Which rollouts of a step are asked for, and in which order: answered on columns, without making a rollout of any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .record import COMPONENTS, Summary
+from .steps import SHORT, columns_of, read_short, summary_of
+
+BESIDE = ("prompt_tokens", "completion_tokens", "seconds", "truncated", "terms")
+SHOWN = tuple(name for name in SHORT.names if name not in BESIDE)
+ORDERS = ("index", "reward", "advantage", "calls", "failed_calls", "model_tokens", *COMPONENTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What must hold of a rollout, all of it; "" and None ask nothing.
+
+    `low` and `high` bound the reward, both included; `component` has to be below `below`; one call has to be of `tool`
+    and have the `outcome`, where both are asked.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    component: str = ""
+    below: float | None = None
+    tool: str = ""
+    outcome: str = ""
+    end: str = ""
+    example: str = ""
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, one.name) not in ("", None) for one in fields(self))
+
+
+class StepTable:
+    """The rollouts of one step in short, as columns."""
+
+    def __init__(self, table: pa.Table):
+        self.table = table
+
+    @classmethod
+    def read(cls, path: Path, *, whole: bool = True) -> StepTable:
+        """All columns, or those that a page shows. Raises DamagedFile, FileNotFoundError."""
+        return cls(read_short(path, SHORT.names if whole else SHOWN))
+
+    @classmethod
+    def of(cls, summaries: list[Summary]) -> StepTable:
+        return cls(pa.table(columns_of(summaries), SHORT))
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> list[Any]:
+        """A column's values, None where there is none; a file of before may lack it."""
+        return self.table[name].to_pylist() if name in self.table.column_names else [None] * len(self)
+
+    def that(self, asked: Asked) -> StepTable:
+        """The rollouts for which all of it holds, in their order."""
+        table = self.table
+        for name, holds, bound in (
+            ("reward", pc.greater_equal, asked.low),
+            ("reward", pc.less_equal, asked.high),
+            (asked.component, pc.less, asked.below if asked.component else None),
+            ("end", pc.equal, asked.end or None),
+            ("example", pc.equal, asked.example or None),
+        ):
+            if bound is not None:
+                if name not in table.column_names:
+                    return StepTable(table.slice(0, 0))
+                table = table.filter(holds(table[name], bound))
+        return StepTable(calling(table, asked.tool, asked.outcome))
+
+    def ordered(self, by: str, falling: bool = False) -> StepTable:
+        """By one of ORDERS, rollouts without a value last either way, then as they were asked."""
+        if by not in self.table.column_names:
+            return self
+        keys = [(by, "descending" if falling else "ascending"), ("index", "ascending")]
+        found = pc.sort_indices(self.table, sort_keys=keys)  # nulls last
+        return StepTable(self.table.take(found))
+
+    def of_groups(self, numbers: list[int]) -> StepTable:
+        return StepTable(self.table.filter(pc.is_in(self.table["group"], pa.array(numbers, pa.int32()))))
+
+    def rows(self, start: int = 0, count: int | None = None) -> list[Summary]:
+        return [summary_of(row) for row in self.table.slice(start, count).to_pylist()]
+
+
+def calling(table: pa.Table, tool: str, outcome: str) -> pa.Table:
+    """The rows with a call of this tool and with this outcome."""
+    wanted = {name: value for name, value in (("tools", tool), ("outcomes", outcome)) if value}
+    if not wanted:
+        return table
+    if "outcomes" in wanted:  # what has no reward has calls but no outcomes of them, and lists must be as long
+        if "outcomes" not in table.column_names:
+            return table.slice(0, 0)
+        table = table.filter(pc.equal(pc.list_value_length(table["tools"]), pc.list_value_length(table["outcomes"])))
+    parents = pc.list_parent_indices(table["tools"].combine_chunks())
+    holds = [pc.equal(pc.list_flatten(table[name].combine_chunks()), value) for name, value in wanted.items()]
+    return table.take(pc.unique(parents.filter(reduce(pc.and_, holds))))

@@ -1,0 +1,200 @@
+"""A data set in a folder: its conversations, and a manifest that says what they are and were made with.
+
+A finished one does not change: what is to be put in its place has to be said, and what was changed by hand is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import networkx as nx
+from pydantic import ValidationError
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
+
+from ..trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
+from .dataset import Progress, Report, Watch, assemble
+from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
+from .quality import figures
+from .recipes import Plan
+from .shards import SHARDS, kept_until_done
+from .teachers import PROGRAMMATIC
+from .worker_pool import Ask, nobody
+
+SPLITS: tuple[Split, ...] = ("train", "held_out")
+MANIFEST = "manifest.json"
+
+
+class Taken(Exception):
+    """A folder that holds another data set, where one is to be made."""
+
+
+class NoAbstention(Exception):
+    """A data set that is to give abstention examples and has none."""
+
+
+def make(
+    plan: Plan,
+    folder: Path,
+    graph: nx.DiGraph,
+    progress: Callable[[Split], Progress],
+    processes: int | None = None,
+    *,
+    abstention: Path | None = None,
+    replacing: bool = False,
+    ask: Ask = nobody,
+    watch: Watch = lambda fresh: None,
+) -> Manifest:
+    """Make the data set of a plan. Its files appear whole, the manifest last.
+
+    What was broken off goes on from its shards; helpers may be asked for others. With `abstention`, the folder of an
+    imported data set, its abstention examples come in the place of our own irrelevant queries, as far as there are
+    enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is at it, and
+    what `read` and `check` do.
+    """
+    free(folder, replacing)
+    settings = settings_of(plan)
+    if abstention:
+        settings["abstention"] = {"content": read(abstention).content}
+    given = {split: borrowed(abstention, split, plan) for split in SPLITS}
+
+    def split_of(split: Split) -> tuple[list[Example], Drawn]:
+        wanted, own = dict(plan.wanted(split)), given[split]
+        wanted["irrelevance"] -= len(own)
+        about, tell = plan.graph(graph, split), progress(split)
+        examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask, watch)
+        return spread(examples, own), drawn(report, len(own))
+
+    with kept_until_done(folder / SHARDS) as shards:
+        servers, teacher = graph.graph["fingerprint"], plan.recipe.teacher or PROGRAMMATIC
+        return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, teacher)
+
+
+def write(
+    folder: Path,
+    name: str,
+    settings: dict[str, Json],
+    seed: int,
+    servers: str,
+    split_of: Callable[[Split], tuple[list[Example], Drawn]],
+    teacher: str,
+) -> Manifest:
+    """Write each split as it is made, and the manifest last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    parts = {}
+    for split in SPLITS:
+        examples, report = split_of(split)
+        path = folder / f"{split}.jsonl"
+        write_lines(path, examples)
+        parts[split] = replace(part(examples, file_digest(path), report), quality=figures(examples))
+    made = manifest(name, settings, seed, servers, parts, teacher)
+    write_lines(folder / MANIFEST, [made])
+    return made
+
+
+def free(folder: Path, replacing: bool) -> None:
+    """Raise Taken for a folder with a finished data set, unless it is to be replaced."""
+    if not replacing and (folder / MANIFEST).exists():
+        raise Taken(
+            f"{folder} holds a finished data set. Name another folder with --out, or replace it with --replace."
+        )
+
+
+def drawn(report: Report, imported: int) -> Drawn:
+    return Drawn(
+        drawn=report.asked + imported,
+        duplicates=report.made - report.distinct,
+        duplicates_by_name=report.made - report.kept_by_name_alone,
+        dropped=dict(report.dropped.most_common()),
+    )
+
+
+def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
+    """As many abstention examples of a split of an imported data set as a plan has irrelevant queries, seeded."""
+    if folder is None:
+        return []
+    found = [example for example in examples(folder, split) if example.source and example.abstains]
+    if split == "train" and not found:
+        raise NoAbstention(
+            f"{folder} has no imported training examples in which nothing is to be called. Conversations with calls "
+            "cannot be replayed, so no recipe takes them; import When2Call or xLAM-irrelevance."
+        )
+    draw = Draw("abstention", plan.recipe.seed, split)
+    chosen = draw.sample(range(len(found)), min(len(found), plan.wanted(split)["irrelevance"]))
+    return [found[place] for place in sorted(chosen)]
+
+
+def spread(own: list[Example], other: list[Example]) -> list[Example]:
+    """Both, each in its order and evenly over the whole."""
+    places = [((i + 0.5) / len(group), which, i) for which, group in enumerate((own, other)) for i in range(len(group))]
+    return [(own, other)[which][i] for _, which, i in sorted(places)]
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest of a data set. Raises FileNotFoundError, UnreadableData."""
+    path = folder / MANIFEST
+    try:
+        return loads(Manifest, path.read_bytes())
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "as a whole"
+        raise UnreadableData(
+            f"{path} is no manifest of this version ({where}: {fault['msg']}). Make the data set again."
+        ) from None
+
+
+def examples(folder: Path, split: Split) -> Iterator[Example]:
+    """The conversations of a split, once its file is known to be the one that was made. Raises what `check` does."""
+    path = folder / f"{split}.jsonl"
+    check(path)
+    yield from read_lines(Example, path)
+
+
+def check(path: Path) -> None:
+    """Raise UnreadableData for a file that is not the one that the manifest beside it speaks of, if there is one.
+
+    Raises FileNotFoundError where the file is gone.
+    """
+    digest = file_digest(path)
+    if not (path.parent / MANIFEST).exists():
+        return
+    told = {f"{split}.jsonl": one.sha256 for split, one in read(path.parent).splits.items()}
+    if told.get(path.name, digest) != digest:
+        raise UnreadableData(
+            f"{path} is not the file that the manifest speaks of: its contents have another hash. "
+            "Take it from where it came, or make the data set again."
+        )
+
+
+def changed(folder: Path, known: Manifest) -> list[str]:
+    """The files of a data set that are not what its manifest says."""
+    hashes: dict[Split, str] = {
+        split: file_digest(path) if (path := folder / f"{split}.jsonl").exists() else "" for split in known.splits
+    }
+    wrong = [f"{split}.jsonl" for split, one in known.splits.items() if hashes[split] != one.sha256]
+    right = content_digest({split: one.sha256 for split, one in known.splits.items()}) == known.content
+    return wrong if right else [*wrong, MANIFEST]
+
+
+def told(known: Manifest) -> str:
+    """The manifest in a few lines."""
+    lines = [f"{known.recipe}, seed {known.seed}, servers {known.servers}, content {known.content[:16]}"]
+    for split, one in known.splits.items():
+        line = (
+            f"{split.replace('_', '-')}: {one.conversations:,} conversations "
+            f"({', '.join(f'{count:,} {kind}' for kind, count in one.kinds.items())}); "
+            f"steps {', '.join(f'{size}: {count:,}' for size, count in one.steps.items())}; "
+        )
+        if ours := one.own_tools:
+            rarest = min(ours, key=lambda name: (ours[name], name))
+            line += f"{len(ours)} of {len(TOOLS)} tools, the rarest {ours[rarest]} times ({rarest}); "
+        lines.append(
+            f"{line}{one.drawn:,} drawn, {one.duplicates:,} were duplicates, {sum(one.dropped.values()):,} dropped"
+        )
+        if one.wording:
+            lines.append(f"words: {', '.join(f'{whose} {count:,}' for whose, count in one.wording.items())}")
+    return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""Where a run computes and by which path: the device, the fast path of the tiny policy, and what cannot be combined."""
+
+from __future__ import annotations
+
+import importlib.util
+from math import prod
+from typing import Any
+
+import torch
+
+from ..prove.trajectory import UnreadableData
+from .backends.decoder import misfit
+from .footprint import shapes
+from .grpo_config import GRPORun
+from .sft_config import SupervisedRun
+
+TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU, by our own decoder
+
+
+class Impossible(UnreadableData):
+    """A combination of settings that cannot run here; the message says which and what to do."""
+
+
+def device_of(config: GRPORun | SupervisedRun) -> str:
+    """`cuda` or `cpu`; left to us, a GPU where there is one and the model is not tiny. Raises Impossible."""
+    require_device(config.device)
+    if config.device != "auto":
+        return config.device
+    return "cuda" if is_there() and sum(map(prod, shapes(config.policy).values())) > TINY else "cpu"
+
+
+def is_there() -> bool:
+    """Whether there is a GPU that torch can use."""
+    return bool(torch.cuda.is_available())
+
+
+def require_device(device: str) -> None:
+    """Raises Impossible for a GPU that is not there."""
+    if device == "cuda" and not is_there():
+        raise Impossible("There is no GPU that torch can use on this worker. Set device to auto or cpu.")
+
+
+def use_unplanned_attention() -> None:
+    """Turn cuDNN's attention off: it makes a plan for each length that it meets, and here most lengths are new.
+
+    On an H100 (torch 2.11) a plan took 0.1 s for a token of generation, and 0.8 s forward and backward.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
+def name_of(device: str) -> str:
+    """What people call a device: a GPU by its maker's name for it."""
+    return str(torch.cuda.get_device_name()) if device == "cuda" else device
+
+
+def check_settings(config: GRPORun) -> None:
+    """Refuse what would hang or has no meaning, before anything is loaded. Raises Impossible."""
+    if config.sharding in ("fsdp", "zero3") and config.backend != "vllm":
+        raise Impossible(
+            f"{config.sharding} needs the backend vllm: a rollout has as many turns as it takes, and processes that "
+            "generate unequally often wait for each other for ever when the weights are spread. Or use ddp or zero2."
+        )
+    if config.sharding.startswith("zero") and importlib.util.find_spec("deepspeed") is None:
+        raise Impossible(
+            f"{config.sharding} needs the package deepspeed on the worker. Install it, or use ddp or fsdp."
+        )
+    if config.backend == "vllm" and importlib.util.find_spec("vllm") is None:
+        raise Impossible("The backend vllm needs the package vllm on the worker. Install it, or set backend to auto.")
+    if config.processes < 1 or config.prompts % config.processes:
+        raise Impossible(
+            f"{config.prompts} prompts cannot be shared out among {config.processes} processes, a whole group to each. "
+            "Make prompts a multiple of processes."
+        )
+    each = config.prompts * config.group // config.processes
+    if config.micro_batch and each % config.micro_batch:
+        raise Impossible(
+            f"micro_batch must divide the {each} rollouts of a process, and {config.micro_batch} does not."
+        )
+    if config.normalise == "components" and not config.reward.plain:
+        raise Impossible("normalise=components needs the paper's form of the reward without optional terms.")
+    if config.normalise == "components" and config.scale_rewards != "none":
+        raise Impossible("normalise=components scales each component itself: set scale_rewards to none.")
+
+
+def plain(model: Any) -> Any:
+    """The model itself, without what wraps it for LoRA; its layers keep their adapters."""
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
+def decodes(model: Any, device: str) -> bool:
+    """Whether our own decoder can read this model: a plain Qwen3 or Llama in fp32 on the CPU."""
+    return device == "cpu" and not misfit(model)
+
+
+def is_fast(config: GRPORun, model: Any, device: str) -> bool:
+    """Whether our own update can read this model too: on one process, in fp32 throughout."""
+    simple = config.precision == "fp32" and config.processes == 1 and not config.gradient_checkpointing
+    return simple and config.backend in ("auto", "decoder") and decodes(plain(model), device)

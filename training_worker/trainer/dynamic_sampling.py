@@ -1,0 +1,130 @@
+"""Groups without a signal: counted, dropped from the update, or replaced by groups of further prompts.
+
+A group whose rewards spread by no more than 1e-6 tells nothing apart, nor does one with a rollout that failed for no
+fault of the policy. To replace them until the batch is full is DAPO's dynamic sampling (Yu et al. 2025, arXiv
+2503.14476, section 3.2), here with a bound, and with its cost counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+from time import perf_counter
+
+import torch
+
+from ..prove.advantage import advantages, component_advantages
+from ..prove.reward.success import is_success
+from ..prove.trajectory import Example
+from .generate import Sample
+from .grpo_config import GRPORun
+from .metrics import EQUAL, invalid, reward_of
+from .reward_components import parts_of, weights_of
+from .token_advantages import branch_advantages, choices_of
+
+MOST = 3  # times the prompts of a batch that may be asked for one batch
+Group = list[Sample]
+
+
+def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
+    """Whether the rollouts of a group can be told apart by what the update is made of."""
+    if invalid(members):
+        return False
+    if config.normalise == "total":
+        return pstdev([reward_of(one) for one in members]) > EQUAL
+    rewards = [parts_of(one.rollout.reward) for one in members]
+    names = [name for name, weight in weights_of(config.reward).items() if weight]
+    columns = [[reward[name] for reward in rewards] for name in names if name in rewards[0]]
+    return any(pstdev(column) > EQUAL for column in columns)
+
+
+def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None]:
+    """What TRL makes of the rewards of a batch, rollout by rollout; None in a group that counts nowhere."""
+    out = invalid if config.zero_variance == "keep" else lambda members: not has_signal(members, config)
+    told = [None if out(members) else one.rollout.reward for members in groups for one in members]
+    if config.normalise == "components":
+        parts = [None if reward is None else parts_of(reward) for reward in told]
+        return component_advantages(parts, weights_of(config.reward), config.group)
+    rewards = [None if reward is None else reward.total for reward in told]
+    return advantages(rewards, config.group, config.scale_rewards)
+
+
+def token_advantages(
+    groups: Sequence[Group], config: GRPORun, has_call: Callable[[Sequence[int]], bool]
+) -> list[list[float]]:
+    """The advantage that the update trains each completion token with, rollout by rollout.
+
+    `has_call` says whether a message of these tokens has a call. 0 where a token is not in the loss: those of tools and
+    users, of void groups, and of masked truncated rollouts.
+    """
+    flat = [one for members in groups for one in members]
+    known = torch.tensor([value or 0.0 for value in advantages_of(groups, config)])
+    if config.credit == "branch" and flat:
+        choices = [choices_of(one.completion_ids, one.env_mask, has_call) for one in flat]
+        table = branch_advantages(choices, known, config.group).tolist()
+    else:
+        table = [[value] * len(one.completion_ids) for value, one in zip(known.tolist(), flat, strict=True)]
+    return [
+        [
+            value if spoken and not is_muted(one, config) else 0.0
+            for value, spoken in zip(row, one.env_mask, strict=False)
+        ]
+        for row, one in zip(table, flat, strict=True)
+    ]
+
+
+def is_muted(one: Sample, config: GRPORun) -> bool:
+    """Whether no token of this rollout is in the loss because the token limit cut it."""
+    return config.mask_truncated and one.rollout.end == "tokens"
+
+
+def pass_rate(members: Sequence[Sample]) -> float:
+    """The share of successes (see prove/reward/success.py); a rollout without a reward is none."""
+    return fmean(float(one.rollout.reward is not None and is_success(one.rollout.reward)) for one in members)
+
+
+@dataclass
+class Collected:
+    """The groups of one batch on one process, and those that were sampled in vain. `seconds` went into the latter."""
+
+    groups: list[Group]
+    wasted: list[Group] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def asked(self) -> list[Group]:
+        return [*self.groups, *self.wasted]
+
+
+Draw = Callable[[list[int]], list[Example]]
+Play = Callable[[Sequence[Example]], list[Group]]
+Gather = Callable[[int], list[int]]
+
+
+def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather) -> Collected:
+    """So many groups of this process; with `resample`, ones with a signal as far as the bound allows.
+
+    `gather` tells how many each process says, and `draw` gives this one its part of what all of them ask next: every
+    process calls both equally often.
+    """
+    found = Collected(play(draw(asking := gather(count))))
+    left = (MOST - 1) * sum(asking) if config.zero_variance == "resample" else 0
+    while left:
+        alive, dead = apart(found.groups, config)
+        lacking = gather(len(dead))
+        if not any(lacking) or sum(lacking) > left:
+            break
+        left -= sum(lacking)
+        began = perf_counter()
+        better, worse = apart(play(draw(lacking)), config)
+        found.seconds += perf_counter() - began
+        found.wasted += [*dead[: len(better)], *worse]  # a dead group that stays is no worse than a dead one to come
+        found.groups = [*alive, *better, *dead[len(better) :]]
+    return found
+
+
+def apart(groups: Sequence[Group], config: GRPORun) -> tuple[list[Group], list[Group]]:
+    """The groups with a signal, and those without."""
+    alive = [members for members in groups if has_signal(members, config)]
+    return alive, [members for members in groups if not has_signal(members, config)]

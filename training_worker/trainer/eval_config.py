@@ -1,0 +1,68 @@
+"""How a run's policies are measured outside of its training: where, how many rollouts at once, and how long these get.
+
+It follows from the run's settings, so that what is measured in its middle and at its end is measured alike.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from ..prove.trajectory import Example
+from .backends.vllm import Generation
+from .device import device_of
+from .engine import TokenLimits
+from .evaluate import Rollouts, evaluate
+from .footprint import rows_at_once
+from .grpo_config import GRPORun
+from .policy import Policy, load_policy
+from .sft_config import SupervisedRun
+
+TOGETHER = 1_024  # rollouts of a batch on a GPU
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """`rows` conversations fit into the cache of `device` at once, in float32. On a GPU many more are in one batch:
+    where one ends, one that waits takes its place, and only the last ones leave the GPU half empty."""
+
+    device: str
+    rows: int
+    limits: TokenLimits
+
+    def load(self, folder: Path) -> Policy:
+        """A policy on the device, in the place of what was trained there before. Raises UnreadablePolicy."""
+        if self.device == "cuda":
+            gc.collect()
+            torch.cuda.empty_cache()
+        policy = load_policy(folder)
+        return replace(policy, model=policy.model.to(self.device))
+
+    def rollouts(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerFast,
+        examples: Sequence[Example],
+        samples: int = 1,
+        temperature: float = 1.0,
+        seed: int = 0,
+        vllm: Generation | None = None,
+    ) -> Rollouts:
+        """See `evaluate`; vLLM, where it is there, is sent the model's weights and generates. Raises NoBackend."""
+        how: Any = {"backend": "vllm", "vllm": vllm} if vllm else {"rows": self.rows}
+        if self.device == "cuda":
+            how["together"] = TOGETHER
+        return evaluate(model, tokenizer, examples, samples, temperature, seed, limits=self.limits, **how)
+
+
+def measuring(config: GRPORun | SupervisedRun) -> Measuring:
+    """Raises Impossible and UnreadablePolicy."""
+    device = device_of(config)
+    limits = config.limits if isinstance(config, GRPORun) else TokenLimits()
+    return Measuring(device, rows_at_once(replace(config, precision="fp32"), device), limits)

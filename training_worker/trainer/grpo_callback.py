@@ -1,0 +1,124 @@
+"""One process's part of a run: gives TRL rollouts, counts training time, reports steps, marks checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from transformers import TrainerCallback
+
+from . import distributed
+from .best_checkpoint import Best
+from .device import plain
+from .grpo_config import GRPORun
+from .grpo_trainer import NotFinite, is_finite
+from .machine import Machine
+from .metrics import Metrics, update_metrics
+from .rollout_collector import Player
+from .run_folder import Checkpoint, RunFolder
+from .step_timing import stepped
+from .stopping import Patience, Stop
+
+Event = dict[str, Any]
+OnEvent = Callable[[Event], None]
+Evaluate = Callable[..., float | None]  # of the model and the step, and where vLLM generates TRL's object for it
+Ended = Literal["steps", "minutes", "stopped", "patience"]
+
+
+class Loop(TrainerCallback):
+    """What surrounds TRL's loop. With several processes, the first one tells, writes and decides for all."""
+
+    def __init__(self, config: GRPORun, player: Player, folder: RunFolder, on_event: OnEvent, stop: Stop):
+        self.config, self.player, self.folder, self.stop = config, player, folder, stop
+        self.on_event = on_event if distributed.is_first() else lambda event: None
+        self.step, self.seconds = 0, 0.0
+        self.evaluate: Evaluate | None = None
+        self.evaluate_every = 0
+        self.patience, self.best = Patience(config.patience), Best()
+        self.machine, self.batch = Machine(), Metrics()
+        self.model: Any = None
+        self.vllm: Any = None
+
+    def go_on_from(self, start: Checkpoint) -> None:
+        self.step, self.seconds = start.step, float(start.progress["seconds"])
+        self.patience.restore(start.progress.get("patience", {}))
+        self.best.restore(start.progress.get("best", {}))
+        self.player.restore(start.progress)
+        self.on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
+
+    def over(self) -> Ended | None:
+        if self.step >= self.config.max_steps:
+            return "steps"
+        if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
+            return "minutes"
+        return "patience" if self.patience.lost else None
+
+    def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
+        """TRL's `rollout_func`. What it is to ask follows from the run, and `prompts` says only how much."""
+        batch, self.batch = self.player.play(trainer, len(prompts) // self.config.group, self.step + 1)
+        return batch
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.perhaps_evaluate(control)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.began = time.perf_counter()
+        self.learning_rate = self.config.learning_rate * self.rate()
+        for group in rest["optimizer"].param_groups:
+            group["lr"] = self.learning_rate
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        took = distributed.of_first(time.perf_counter() - self.began)
+        self.seconds += took
+        self.step = state.global_step
+        self.batch = {**stepped(self.batch, took, self.seconds), **self.machine.reading()}
+        self.perhaps_stop(control)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Event | None = None, **rest: Any) -> None:
+        if logs is None or "loss" not in logs:
+            return
+        line = {"step": self.step, **self.batch, **update_metrics(logs)}
+        line["learning_rate"] = self.learning_rate
+        if distributed.is_first():
+            self.folder.note(line)
+        self.on_event({"event": "step", **line})
+        self.perhaps_stop(control)
+        self.perhaps_evaluate(control)
+
+    def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        """Complete the checkpoint, unless its weights are spoiled: then it never becomes one. Raises NotFinite."""
+        if not is_finite(self.model):
+            raise NotFinite("policy", self.step)
+        progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
+        progress |= self.player.state()  # which every process has to be asked for
+        if distributed.is_first():
+            path = self.folder.complete(state.global_step, progress)
+            self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
+
+    def perhaps_stop(self, control: Any) -> None:
+        if distributed.of_first(self.stop.requested) or self.over():
+            control.should_training_stop = control.should_save = True
+
+    def perhaps_evaluate(self, control: Any) -> None:
+        """Let the first process measure the policy; the others wait for what came of it."""
+        due = bool(self.evaluate_every) and self.step % self.evaluate_every == 0
+        if not self.evaluate or not due or distributed.of_first(self.stop.requested):
+            return
+        # one process alone must not ask a vLLM that all of them share
+        given = {"vllm": self.vllm} if self.vllm and distributed.count() == 1 else {}
+        found = self.evaluate(plain(self.model), self.step, **given) if distributed.is_first() else None
+        found = distributed.of_first(found)
+        self.patience.hear(self.step, found)
+        if self.best.hear(self.step, found):
+            control.should_save = True
+        if self.over():
+            control.should_training_stop = control.should_save = True
+
+    def rate(self) -> float:
+        """The learning rate's factor: up over the first steps, down over the last share of the run."""
+        config, done = self.config, self.step / self.config.max_steps
+        if config.minutes:
+            done = max(done, self.seconds / 60 / config.minutes)
+        down = 1.0 if not config.decay else max(0.1, min(1.0, (1 - done) / config.decay))
+        return down * min(1.0, (self.step + 1) / max(1, config.warmup_steps))

@@ -1,0 +1,115 @@
+"""The first attempt of each step is watched: what it has said and called so far is written down after each turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from ..prove.live_rollout import Watched, write
+from ..prove.trajectory import Boundary, Example, ExecutedCall, Message, Rollout
+from .engine import Conversation, Sample
+
+log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Tellable(Protocol):
+    """An attempt that can say how far it has come."""
+
+    example: Example
+    transcript: list[Message]
+    calls: list[ExecutedCall]
+
+
+class Watch:
+    """Writes down the first attempt of each step, in one small file of a folder. A disk that is full costs no run."""
+
+    def __init__(self, folder: Path, on: bool = True):
+        self.folder, self.on, self.step = folder, on, 0
+        self.last: Watched | None = None
+        self.due = False
+
+    def begin(self, step: int) -> None:
+        self.step, self.due, self.last = step, self.on, None
+
+    def first(self, attempt: Callable[[Example], Conversation]) -> Callable[[Example], Conversation]:
+        """The same attempts, of which the first one since the step began is watched."""
+
+        def made(example: Example) -> Conversation:
+            one = attempt(example)
+            if not self.due or not isinstance(one, Tellable):
+                return one
+            self.due = False
+            return Seen(one, self)
+
+        return made
+
+    def tell(self, rollout: Rollout, over: bool = False) -> None:
+        self.last = Watched(self.step, rollout, over)
+        self.write(self.last)
+
+    def kept(self, samples: Sequence[Sample]) -> None:
+        """Say which of the rollouts that were kept of the step it is."""
+        if self.last is None:
+            return
+        found = (place for place, one in enumerate(samples, 1) if one.rollout == self.last.rollout)
+        self.write(replace(self.last, over=True, index=next(found, None)))
+
+    def write(self, watched: Watched) -> None:
+        try:
+            write(self.folder, watched)
+        except OSError as error:
+            log.warning("The watched rollout could not be written: %s", error)
+
+
+class Seen:
+    """An attempt that tells after every turn how far it has come, and is otherwise as it was."""
+
+    def __init__(self, inner: Any, watch: Watch):
+        self.inner, self.watch = inner, watch
+        self.tell()
+
+    @property
+    def shorten(self) -> Callable[[str], str]:
+        return self.inner.shorten
+
+    @shorten.setter
+    def shorten(self, shorten: Callable[[str], str]) -> None:
+        self.inner.shorten = shorten
+
+    @property
+    def tools(self) -> tuple[dict[str, Any], ...]:
+        return self.inner.tools
+
+    @property
+    def opening(self) -> tuple[Message, ...]:
+        return self.inner.opening
+
+    @property
+    def over(self) -> bool:
+        return bool(self.inner.over)
+
+    def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
+        following: tuple[Message, ...] = self.inner.answer(text, truncated=truncated)
+        self.tell()
+        return following
+
+    def overdue(self) -> bool:
+        return bool(self.inner.overdue())
+
+    def fail(self, boundary: Boundary, error: str) -> None:
+        self.inner.fail(boundary, error)
+
+    def finish(self) -> Rollout:
+        rollout: Rollout = self.inner.finish()
+        self.watch.tell(rollout, over=True)
+        return rollout
+
+    def tell(self) -> None:
+        """As far as it has come; how it ends is not known yet."""
+        said, calls = tuple(self.inner.transcript), tuple(self.inner.calls)
+        so_far = Rollout(example=self.inner.example.id, transcript=said, calls=calls, end="answered", reward=None)
+        self.watch.tell(so_far)

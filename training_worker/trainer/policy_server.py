@@ -1,0 +1,162 @@
+"""A policy that answers conversations in JSON lines, those that wait together: for evaluation by who has no torch.
+
+`python -m training_worker.trainer.policy_server FOLDER --temperature 0 --answer 512`; FOLDER is what `load_policy`
+reads, or a checkpoint. The first line says which format it writes calls in, or why there is no policy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, TextIO
+
+import torch
+
+from ..prove.trajectory import Message, UnreadableData
+from .backends import Asked, backend_for
+from .conversation import prompt_ids
+from .model_families import family_of
+from .models import weights_digest
+from .policy import Policy, load_policy
+from .run_folder import PROGRESS
+
+MOST_ROOM = "max_position_embeddings"
+ROWS = 16  # conversations that are answered together, at most
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A conversation that waits for its next text; the id is the asker's, and further trials draw otherwise."""
+
+    id: int
+    messages: Sequence[Message]
+    tools: Sequence[dict[str, Any]]
+    trial: int = 1
+
+
+class Speaking:
+    """A loaded policy. The same conversation is answered alike, whatever was asked before."""
+
+    def __init__(self, policy: Policy, temperature: float, answer: int):
+        self.model, self.tokenizer = policy.model.eval(), policy.tokenizer
+        self.temperature, self.answer = temperature, answer
+        self.room = int(getattr(self.model.config, MOST_ROOM, 0)) or sys.maxsize
+
+    def replies(self, waiting: Sequence[Asking]) -> Iterator[dict[str, Any]]:
+        """The next text of each conversation as it ends, and the tokens it took; or that it is longer than the model
+        reads. Sampled ones are answered one by one: their draws are seeded by conversation and trial."""
+        together = list[Asked]()
+        for one in waiting:
+            ids = prompt_ids(self.tokenizer, one.messages, one.tools)
+            most = min(self.answer, self.room - len(ids))
+            if most < 1:
+                long = f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"
+                yield {"id": one.id, "out_of_room": long}
+                continue
+            asked = Asked(one.id, ids, one.messages, one.tools, most)
+            if self.temperature == 0:
+                together.append(asked)
+            else:
+                yield from self.spoken([asked], seed_of(ids, one.trial))
+        if together:
+            yield from self.spoken(together, 0)
+
+    def spoken(self, asked: Sequence[Asked], seed: int) -> Iterator[dict[str, Any]]:
+        """What one batch says."""
+        generator = torch.Generator(self.model.device).manual_seed(seed)
+        backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
+        stop, left = family_of(self.tokenizer).stop, len(asked)
+        try:
+            for place, one in enumerate(asked):
+                backend.ask(replace(one, row=place))  # which the draws depend on, so not on the asker's id
+            while left:
+                for turn in backend.step():
+                    said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)
+                    one, text = asked[turn.row], str(self.tokenizer.decode(said))
+                    backend.drop(turn.row)
+                    left -= 1
+                    yield {"id": one.row, "text": text, "tokens": len(one.ids) + len(turn.ids)}
+        finally:
+            backend.close()
+
+
+def seed_of(ids: Sequence[int], trial: int) -> int:
+    """What a text is drawn from: the ids of its conversation, and which trial it is."""
+    text = str(ids) if trial == 1 else f"{ids}#{trial}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def asking(lines: TextIO, waiting: SimpleQueue[Asking | None]) -> None:
+    """Put down every question as it comes; None when there will be no more, also because one cannot be read."""
+    try:
+        for line in lines:
+            told = json.loads(line)
+            messages = [Message(**one) for one in told["messages"]]
+            waiting.put(Asking(told["id"], messages, told["tools"], told["trial"]))
+    finally:
+        waiting.put(None)
+
+
+def batches(waiting: SimpleQueue[Asking | None]) -> Iterator[list[Asking]]:
+    """What waits, together, as soon as anything does."""
+    while (first := waiting.get()) is not None:
+        batch = [first]
+        while len(batch) < ROWS and not waiting.empty():
+            following = waiting.get()
+            if following is None:
+                yield batch
+                return
+            batch.append(following)
+        yield batch
+
+
+def shortened(digest: str) -> str:
+    return hashlib.sha256(digest.encode()).hexdigest()[:16]
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Answer conversations in JSON lines.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--answer", type=int, default=512, help="most tokens of an answer")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    given, answers = options(), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def say(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    try:
+        device = "cuda" if given.device != "cpu" and torch.cuda.is_available() else "cpu"
+        dtype = torch.bfloat16 if device == "cuda" else torch.float32
+        policy = load_policy(given.folder, dtype, needs_card=not (given.folder / PROGRESS).is_file())
+        policy.model.to(device)
+        weights = shortened(weights_digest(given.folder))
+        say({"format": type(family_of(policy.tokenizer).format).__name__, "weights": weights})
+    except UnreadableData as reason:
+        say({"error": str(reason)})
+        return
+    speaking = Speaking(policy, given.temperature, given.answer)
+    waiting = SimpleQueue[Asking | None]()
+    Thread(target=asking, args=(sys.stdin, waiting), daemon=True).start()
+    for batch in batches(waiting):
+        with torch.inference_mode():
+            for answer in speaking.replies(batch):
+                say(answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""The rollouts of one step: prompts are drawn, groups are played, all of it is written down, and TRL is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from math import fsum, isnan
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from ..prove.rollout import Attempt
+from ..prove.trajectory import Example
+from . import distributed
+from .backends import Backend, backend_for
+from .backends.vllm import VLLMBackend
+from .conversation import prompt_ids
+from .device import plain
+from .dynamic_sampling import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate, token_advantages
+from .generate import Conversation, Sample, sample
+from .grpo_config import GRPORun
+from .grpo_trainer import NotFinite, as_batch
+from .live_rollout import Watch
+from .metrics import Metrics, invalid
+from .model_families import family_of
+from .prompt_sampler import Asking, read_state, write_state
+from .run_folder import RunFolder
+from .step_timing import rolled
+from .token_advantages import Choices, call_finder, choices_of
+from .token_text import piece_of
+
+Try = Callable[[Example], Conversation]
+
+
+def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast, share: float = 0.0) -> Try:
+    """How this model's rollouts are played, and what they are scored by at this share of the run."""
+    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.at(share))
+
+
+class Player:
+    """Plays the groups of every step on this process, at most `rows` rollouts at once."""
+
+    def __init__(
+        self,
+        config: GRPORun,
+        tokenizer: PreTrainedTokenizerFast,
+        examples: Sequence[Example],
+        attempt: Try | None,
+        folder: RunFolder,
+        rows: int = 64,
+    ):
+        self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
+        self.watch = Watch(folder.path, on=distributed.is_first())
+        self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
+        self.asking = Asking(config, examples, self.fits)
+        self.generator = torch.Generator().manual_seed(config.seed + distributed.rank())
+        self.has_call = call_finder(tokenizer)
+        self.choices: list[Choices] = []  # of the latest batch of this process
+        self.asked: list[str] = []  # the examples of the latest batch, for who has to say what went wrong with it
+
+    def fits(self, example: Example) -> bool:
+        asked = self.attempt(example)
+        return len(prompt_ids(self.tokenizer, asked.opening, asked.tools)) <= self.config.longest_prompt
+
+    def play(self, trainer: Any, count: int, step: int) -> tuple[dict[str, list[Any]], Metrics]:
+        """A batch for TRL, `count` groups of this process, and what the whole batch of this step is like."""
+        began, config = time.perf_counter(), self.config
+        share = (step - 1) / config.max_steps
+        self.attempt = self.given or attempt_of(config, self.tokenizer, share)
+        self.watch.begin(step)
+        found = collect(
+            config, count, partial(self.draw, share=share), partial(self.speak, trainer), distributed.gathered
+        )
+        void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
+        flat = list(chain.from_iterable(found.groups))
+        self.choices = [choices_of(one.completion_ids, one.env_mask, self.has_call) for one in flat]
+        batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
+        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked if not invalid(members)]
+        self.asking.learn(chain.from_iterable(distributed.gathered(rates)))
+        return batch, self.told(distributed.gathered(found), step, time.perf_counter() - began)
+
+    def draw(self, lacking: Sequence[int], share: float) -> list[Example]:
+        """This process's part of the next prompts, of which every process draws all."""
+        drawn, before = self.asking.draw(sum(lacking), share), sum(lacking[: distributed.rank()])
+        self.asked = [*(self.asked if before or lacking[0] < self.config.prompts else ()), *(one.id for one in drawn)]
+        return drawn[before : before + lacking[distributed.rank()]]
+
+    def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
+        """The groups of these examples. Raises NoBackend and NotFinite."""
+        size = self.config.group
+        try:
+            attempt = self.watch.first(self.attempt)
+            samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, attempt, self.rows)
+        except RuntimeError as error:
+            if spoiled(error):
+                raise NotFinite("policy", trainer.state.global_step + 1) from None
+            raise
+        if any(isnan(logprob) for one in samples for logprob in one.logprobs):
+            raise NotFinite("policy", trainer.state.global_step + 1)
+        return [samples[i : i + size] for i in range(0, len(samples), size)]
+
+    def told(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
+        """Keep the rollouts of all processes, and measure them."""
+        config = self.config
+        groups = [members for part in found for members in part.groups]
+        wasted = [members for part in found for members in part.wasted]
+        samples = list(chain.from_iterable([*groups, *wasted]))
+        if distributed.is_first():
+            earned, by_token = advantages_of(groups, config), token_advantages(groups, config, self.has_call)
+            if config.credit == "branch":  # then a rollout has no one advantage: what its tokens got adds up to it
+                earned = [None if one is None else fsum(row) for one, row in zip(earned, by_token, strict=True)]
+            self.folder.keep_rollouts(
+                step,
+                samples,
+                [*earned, *[None] * (len(samples) - len(earned))],
+                [*by_token, *([0.0] * len(one.completion_ids) for one in samples[len(earned) :])],
+                config.group,
+                tokens=config.keep_tokens,
+                piece=piece_of(self.tokenizer),
+            )
+            self.watch.kept(samples)
+        line = rolled(samples, config.group, seconds, len(found))
+        if config.zero_variance != "keep":
+            dead = len(apart(groups, config)[1])
+            vain = {"wasted_rollouts": len(wasted) * config.group, "wasted_s": max(part.seconds for part in found)}
+            line |= {"dropped_groups": dead, **vain}
+        if config.difficulty == "pools":
+            line |= self.asking.pools()
+        return line
+
+    def state(self) -> dict[str, Any]:
+        """All it takes to go on, as JSON; every process has to call it."""
+        states = distributed.gathered(write_state(self.generator))
+        return {"generator": states[0], "generators": states, "asking": self.asking.state()}
+
+    def restore(self, progress: dict[str, Any]) -> None:
+        """Go on from a checkpoint; one that older code wrote asked in plain rounds."""
+        states = progress.get("generators") or [progress["generator"]]
+        self.generator.set_state(read_state(states[distributed.rank()]))
+        if "asking" in progress:
+            self.asking.restore(progress["asking"])
+        else:
+            self.asking.narrow()
+            self.asking.draw(int(progress["step"]) * self.config.prompts)
+
+
+def rollouts(
+    config: GRPORun,
+    trainer: Any,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: Sequence[Example],
+    generator: torch.Generator,
+    attempt: Try,
+    rows: int,
+) -> list[Sample]:
+    """One group after the other, by the backend that the run names. Raises NoBackend."""
+    model = plain(trainer.accelerator.unwrap_model(trainer.model))
+    backend: Backend
+    if config.backend == "vllm":  # TRL has sent the weights already
+        backend = VLLMBackend(trainer.vllm_generation, family_of(tokenizer).stop, config.temperature, push=False)
+    else:
+        temperature = config.temperature
+        backend = backend_for(model, tokenizer, config.backend, temperature=temperature, generator=generator, rows=rows)
+    return sample(
+        model,
+        tokenizer,
+        examples,
+        config.group,
+        temperature=config.temperature,
+        generator=generator,
+        limits=config.limits,
+        attempt=attempt,
+        backend=backend,
+    )
+
+
+def spoiled(error: RuntimeError) -> bool:
+    """Whether torch could not draw a token because the policy's probabilities are not finite."""
+    return "probability tensor contains" in str(error)

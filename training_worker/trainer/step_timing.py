@@ -1,0 +1,42 @@
+"""Where a step's time goes: generation, environment, reward, update, and what of it went into groups without signal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .generate import Sample
+from .metrics import Metrics, batch_metrics, dead_share, written
+
+
+def rolled(samples: Sequence[Sample], group: int, seconds: float, processes: int = 1) -> Metrics:
+    """The metrics of a batch whose rollouts took so many seconds, on processes side by side.
+
+    What samples took of environment and reward is shared out among the processes; the rest is generation.
+    """
+    groups = [samples[i : i + group] for i in range(0, len(samples), group)]
+    environment = sum(one.environment_s for one in samples) / processes
+    reward = sum(one.reward_s for one in samples) / processes
+    generation = max(0.0, seconds - environment - reward)
+    return {
+        **batch_metrics(samples, group),
+        "rollout_s": seconds,
+        "generation_s": generation,
+        "environment_s": environment,
+        "reward_s": reward,
+        "dead_s": seconds * dead_share(groups, written),
+        "tokens_per_s": sum(len(one.completion_ids) for one in samples) / seconds,
+        "generated_per_s": sum(map(written, samples)) / generation if generation else 0.0,
+    }
+
+
+def stepped(batch: Metrics, seconds: float, elapsed: float) -> Metrics:
+    """The same with the times of the step that the batch belongs to."""
+    outside = batch["environment_s"] + batch["reward_s"]
+    return {
+        **batch,
+        "step_s": seconds,
+        "update_s": seconds - batch["rollout_s"],
+        "elapsed_s": elapsed,
+        "environment_share": outside / seconds,
+        "total_per_s": batch["tokens"] / seconds,
+    }

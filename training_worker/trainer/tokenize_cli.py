@@ -1,0 +1,45 @@
+"""Tokens of a conversation as a model reads and writes them: `python -m training_worker.trainer.tokenize_cli FOLDER`.
+
+Standard input has {"opening": messages, "rest": messages, "tools": schemas} as JSON; standard output has a list of
+[text, 1 where the model speaks or 0]. Only the tokenizer of the folder is read: nothing of it is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..prove.trajectory import Message, UnreadableData
+from .audit.folder import tokenizer_of
+from .conversation import encode_demonstration
+from .timeout import within
+from .token_text import piece_of
+
+LONGEST = 30.0  # seconds; a template of others may have no end
+
+
+def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:
+    """Raises UnreadableModel, UnknownFamily, and TimeoutError of a template without an end."""
+    tokenizer = tokenizer_of(folder)
+    opening, rest = ([Message(**one) for one in asked[name]] for name in ("opening", "rest"))
+    with within(LONGEST):
+        encoded = encode_demonstration(tokenizer, opening, rest, asked["tools"])
+    piece = piece_of(tokenizer)
+    return [(piece(id), int(mask)) for id, mask in zip(encoded.ids, encoded.mask, strict=True)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    (folder,) = sys.argv[1:] if arguments is None else arguments
+    try:
+        print(json.dumps(spelled(Path(folder), json.load(sys.stdin))))
+    except (UnreadableData, TimeoutError) as why:
+        print(why, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
