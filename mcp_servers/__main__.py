@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     # Nothing is to be saved, and the SDK's reader thread would keep an ordinary KeyboardInterrupt waiting for input.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from .kit.wire import serve_stdio
+    from .kit.mcp_adapter import serve_stdio
 
     asyncio.run(serve_stdio(SERVERS[options.server], options.seed, options.size))
     return 0
@@ -91,7 +91,7 @@ def list_servers() -> int:
 def over_http(given: Namespace) -> int:
     from .faults import Faults
     from .gateway import Options, serve
-    from .ticket import Ticket, secret_of
+    from .signed_urls import Ticket, secret_of
 
     os.umask(0o077)  # its secret, its socket and its list of sessions are for this user alone
     try:

@@ -39,13 +39,13 @@ from mcp_types import Tool as McpTool
 from .kit import Reply, ServerFailed, ToolError
 from .kit.arguments import canonical
 from .kit.session import refusal
-from .public import is_public
+from .ssrf import is_public
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 MOST_TEXT = 100_000  # characters of one reply
 MOST_TOOLS = 500
 LAST_WORDS = 500  # characters of what a program said before it failed
-LAUNCH = Path(__file__).with_name("launch.py")
+LAUNCH = Path(__file__).with_name("process_sandbox.py")
 T = TypeVar("T")
 
 

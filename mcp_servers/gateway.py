@@ -26,13 +26,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from .admin_socket import Control
 from .catalogue import SERVERS
 from .complete_request import complete_requests
-from .control import Control
 from .faults import Faults
-from .kit.wire import SESSION, endpoint, named
-from .ticket import Ticket
-from .visitors import NO_NOTE, Ended, Key, Visitor, Visitors
+from .gateway_sessions import NO_NOTE, Ended, Key, Visitor, Visitors
+from .kit.mcp_adapter import SESSION, endpoint, named
+from .signed_urls import Ticket
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"

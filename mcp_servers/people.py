@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NewType
 
-from .kit.draw import Draw, belongs
+from .kit.rng import Draw, belongs
 from .kit.state import Entity
 
 EmailAddress = NewType("EmailAddress", str)

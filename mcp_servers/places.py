@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple, NewType
 
-from .kit.draw import Draw, derive_id
+from .fake_text import Words
+from .kit.rng import Draw, derive_id
 from .kit.state import Entity
-from .words import Words
 
 PlaceId = NewType("PlaceId", str)
 

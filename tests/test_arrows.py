@@ -14,9 +14,9 @@ ROOMS = ("mcp_servers", "training_worker", "prove_web")
 # The longest prefix of a module decides. The standard library is free to all.
 OUTSIDE = {
     "mcp_servers": {"pydantic"},
-    "mcp_servers.words": {"faker"},
+    "mcp_servers.fake_text": {"faker"},
     "mcp_servers.kit": {"pydantic", "pydantic_core", "typing_extensions"},
-    "mcp_servers.kit.wire": {"mcp", "mcp_types", "anyio"},
+    "mcp_servers.kit.mcp_adapter": {"mcp", "mcp_types", "anyio"},
     "mcp_servers.external": {"mcp", "mcp_types", "httpx2"},
     "mcp_servers.complete_request": {"mcp", "starlette"},
     "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},

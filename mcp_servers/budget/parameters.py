@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..crossing import BookingCode, InvoiceId
 from ..kit import Day, Seen
 from ..people import EmailAddress
+from ..shared_records import BookingCode, InvoiceId
 from .state import BudgetCategoryId, BudgetId, ExpenseId, RecurringExpenseId
 
 AMOUNTS = [350, 480, 650, 890, 1200, 1500, 1990, 2400, 2750, 3300, 4100, 4800, 5600, 7200, 9500, 12000, 18000, 24000]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-from ..crossing import BookingCode, InvoiceId
 from ..kit import ToolError
 from ..people import EmailAddress
+from ..shared_records import BookingCode, InvoiceId
 from .months import month_of
 from .state import Budget, BudgetCategoryId, BudgetId, Budgets, Category
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from ..crossing import bookings, invoices
 from ..kit import Draw, fresh
 from ..people import beginning, cast
+from ..shared_records import bookings, invoices
 from .months import after, day_in, month_of, months
 from .state import (
     BookingReceipt,

@@ -6,9 +6,9 @@ from datetime import date
 from functools import cached_property
 from typing import Literal, NewType
 
-from ..crossing import BookingCode, InvoiceId
 from ..kit import Day, Entity, State, Table, table
 from ..people import EmailAddress
+from ..shared_records import BookingCode, InvoiceId
 from .months import day_in, month_of
 
 BudgetId = NewType("BudgetId", str)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..kit import ToolError
+from .month_rollover import turn
 from .parameters import Amount, BudgetRef, CategoryName, CategoryRef, Envelope, MonthlyLimit, SourceRef, TargetRef
 from .rules import editable, open_category, require_left, require_within_total
 from .server import server
 from .state import Budgets, Category
-from .turning import turn
 from .views import CategoryView, Moved, category_view
 
 

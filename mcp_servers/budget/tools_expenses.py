@@ -6,6 +6,7 @@ from heapq import nlargest
 from operator import attrgetter
 
 from ..kit import ToolError
+from .month_rollover import turn, turned
 from .parameters import (
     ROWS,
     Amount,
@@ -25,7 +26,6 @@ from .parameters import (
 from .rules import open_category, require_left, require_member, require_open_day, require_receipt
 from .server import server
 from .state import BudgetCategoryId, BudgetId, Budgets, Expense
-from .turning import turn, turned
 from .views import ExpenseView, Recorded, expense_view, recorded
 
 

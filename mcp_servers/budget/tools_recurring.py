@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..kit import ToolError
+from .month_rollover import turn
 from .months import after
 from .parameters import Amount, CategoryRef, DayOfMonth, RecurringRef, RegularDescription
 from .rules import open_category, require_left
 from .server import server
 from .state import Budgets, Recurring
-from .turning import turn
 from .views import RecurringView, recurring_view
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from ..kit import ToolError
+from .month_rollover import turned
 from .parameters import ROWS, AskedMonth, BudgetRef, Limit, UnusedOnly
 from .server import server
 from .state import Budgets
-from .turning import turned
 from .views import BudgetView, ReceiptView, Report, budget_view, receipts, recurring_view, report_line
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
+from ..fake_text import Words
 from ..kit import Draw, fresh
 from ..people import COMPANIES, EmailAddress, beginning, cast
 from ..people import Person as CastMember
-from ..words import Words
 from .history import add_deal, add_talk
 from .names import FAMILIES, FORMS, INDUSTRIES, SUFFIXES, THEMES, TIERS
 from .rules import domain_of

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from typing import Literal, NamedTuple
 
-from ..crossing import BookingCode, InvoiceId, bookings, invoices
 from ..kit import Draw
 from ..people import COMPANIES, beginning, cast
+from ..shared_records import BookingCode, InvoiceId, bookings, invoices
 from .phrases import (
     ANSWERED,
     ATTACHMENTS,

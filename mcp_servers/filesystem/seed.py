@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ..fake_text import Words
 from ..kit import Draw, fresh
 from ..people import beginning, cast
-from ..words import Words
-from .planting import FORMS, Planter
+from .seed_tree import FORMS, Planter
 from .state import COLLEAGUES, ROOT, Disk, Node, Shell, TrashedItem, login
 from .texts import TAGS, Writer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import EntryRef, FileRef, Mode, NewTag, TagRef
 from .paths import WRITE, locate, locate_file, require
+from .serializers import access_of, tags_of
 from .server import server
-from .showing import access_of, tags_of
 from .state import Disk, FileTagId
 from .views import FileAccess, FileTags
 

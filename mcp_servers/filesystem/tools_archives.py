@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import Entity, ToolError
 from .parameters import ArchiveRef, DirectoryRef, IntoDirectory, Limit, NewArchive
 from .paths import ENTER, READ, locate_archive, locate_directory, locate_spot, require, require_spot
+from .serializers import name_of
 from .server import server
-from .showing import name_of
 from .state import Disk, Member, Node, NodeKind, packed
 from .storage import add
 from .views import ArchivePath, DirectoryPath

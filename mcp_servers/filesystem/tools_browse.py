@@ -7,8 +7,8 @@ from operator import attrgetter
 from ..kit import Entity, ToolError
 from .parameters import ROWS, AskedDirectory, Depth, DirectoryRef, Limit, NextDirectory, Sort
 from .paths import ENTER, READ, allows, locate_directory, require
+from .serializers import entries, name_of
 from .server import server
-from .showing import entries, name_of
 from .state import Disk, Node
 from .views import DirectoryPath, Entries
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import CopyName, FileRef, IntoDirectory, NewLink, NewName, TargetRef
 from .paths import READ, locate, locate_directory, locate_file, locate_spot, require, require_open, require_spot
+from .serializers import file_state
 from .server import server
-from .showing import file_state
 from .state import Disk, Node, bytes_of
 from .storage import add, require_unlocked
-from .trashing import discard
+from .trash import discard
 from .views import FilePath, FileState, LinkState, TrashEntry
 
 

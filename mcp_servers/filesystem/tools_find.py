@@ -11,8 +11,8 @@ from itertools import islice
 from ..kit import Entity, ToolError
 from .parameters import ROWS, AskedKind, Limit, Pattern, TagRef, Under, Words
 from .paths import READ, allows, locate_directory, require, within
+from .serializers import entries, file_entry, kind_of
 from .server import server
-from .showing import entries, file_entry, kind_of
 from .state import WORD, Disk, Node
 from .views import Entries, FileEntry, FilePath
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import DirectoryRef, FolderName, IntoDirectory, NewFolder, Scope
 from .paths import WRITE, locate_directory, locate_spot, require, require_open, require_spot
+from .serializers import folder_entry
 from .server import server
-from .showing import folder_entry
 from .state import Disk, Node
 from .storage import add, is_within, require_not_in_use, require_unlocked
-from .trashing import discard
+from .trash import discard
 from .views import FolderEntry, TrashEntry
 
 

@@ -7,8 +7,8 @@ from hashlib import sha256
 from ..kit import Entity
 from .parameters import DirectoryRef, EntryRef, FileRef
 from .paths import ENTER, READ, allows, locate, locate_directory, locate_file, require
+from .serializers import file_entry, info_of, name_of
 from .server import server
-from .showing import file_entry, info_of, name_of
 from .state import Disk, Node
 from .views import DirectoryPath, FileEntry, FileInfo
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import Entity, ToolError
 from .parameters import ROWS, Limit, RestoreTo, TrashedRef
 from .paths import locate_directory, require_spot
+from .serializers import entries, trash_entry
 from .server import server
-from .showing import entries, trash_entry
 from .state import Disk
 from .storage import erase
 from .views import Entries, TrashEntry

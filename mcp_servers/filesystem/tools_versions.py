@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import ROWS, FileRef, Limit, VersionRef
 from .paths import locate_text
+from .serializers import file_state, version_entry
 from .server import server
-from .showing import file_state, version_entry
 from .state import Disk
 from .storage import editable, put_content, rewrite
 from .views import FileState, VersionEntry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import Addition, Content, FileRef, New, NewFile, Old, Which
 from .paths import locate_spot
+from .serializers import file_state
 from .server import server
-from .showing import file_state
 from .state import Disk
 from .storage import add_text, editable, rewrite
 from .views import FileState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from .basket import MOST_PORTIONS, extra, restaurant_of, subtotal
-from .kitchen import distance, fee_for, needed, refund_for_missing, status_of
+from .cart import MOST_PORTIONS, extra, restaurant_of, subtotal
+from .order_lifecycle import distance, fee_for, needed, refund_for_missing, status_of
 from .server import server
 from .state import Delivery, Line, Order
 

@@ -10,7 +10,7 @@ from ..kit import Draw, fresh
 from ..people import beginning
 from ..places import Place, places
 from .menus import OPTIONS, menu
-from .past import add_orders
+from .seed_orders import add_orders
 from .state import Address, Cuisine, Delivery, Dish, Extra, Line, Promo, Restaurant
 
 Id = TypeVar("Id", bound=str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ..kit import ToolError, minute_text
-from .kitchen import refund_for_missing, require_modest, status_of, view
+from .order_lifecycle import refund_for_missing, require_modest, status_of, view
 from .parameters import CourierStars, OrderLineRef, OrderRef, Portions, Stars, Tip
 from .server import server
 from .state import Delivery, FoodOrderId, Order

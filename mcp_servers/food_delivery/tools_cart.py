@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kit import ToolError
-from .basket import (
+from .cart import (
     applied,
     cart_view,
     drop_promo,

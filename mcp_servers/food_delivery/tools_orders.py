@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from ..kit import Draw, ToolError, minute_text
 from ..people import FIRST
 from ..places import PlaceId
-from .basket import applied, discount_of, require_usable, restaurant_of, subtotal
-from .kitchen import STARTING, Times, distance, fee_for, needed, require_modest, times_of, view
+from .cart import applied, discount_of, require_usable, restaurant_of, subtotal
+from .order_lifecycle import STARTING, Times, distance, fee_for, needed, require_modest, times_of, view
 from .parameters import AddressRef, DeliverAt, OrderTip
 from .server import server
 from .state import Address, Delivery, Order, Restaurant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..distance import metres
 from ..kit import ToolError
-from .basket import offers
-from .kitchen import fee_for, rating
+from .cart import offers
+from .order_lifecycle import fee_for, rating
 from .parameters import ROWS, AskedAddress, AskedCuisine, AskedName, Limit, Mark, Only, RestaurantRef, Without
 from .server import server
 from .state import Delivery, Dish

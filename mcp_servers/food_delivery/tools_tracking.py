@@ -6,7 +6,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ..kit import ToolError
-from .kitchen import status_of, view
+from .order_lifecycle import status_of, view
 from .parameters import ROWS, AskedRestaurant, AskedStatus, Limit, OrderRef
 from .server import server
 from .state import Delivery, FoodOrderId, FoodOrderLineId, Order

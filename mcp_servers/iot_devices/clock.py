@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from .kinds import KINDS
+from .device_types import KINDS
 from .state import Home, RobotVacuum, SmartDevice, SmartDeviceId
 
 LONGEST_CLEANING, LEAST_CHARGE, MINUTES_PER_CHARGE = 40, 10, 2

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ..kit import Draw, fresh
-from .kinds import KINDS, DeviceKind
+from .device_types import KINDS, DeviceKind
 from .names import DEVICES, FIRMWARES, LIGHT_WATTS, WATTS
 from .state import EventPart, Home, HomeEvent, HomeRoom, SmartDevice
 

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from datetime import datetime
 
+from .automation_cycles import keeps_up
 from .clock import current, minutes_between, vacuum_now
-from .kinds import KINDS, SENSES
-from .loops import keeps_up
+from .device_types import KINDS, SENSES
 from .server import server
 from .state import Home
 from .tools_doors import is_secure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kinds import DeviceKind, Quantity
+from .device_types import DeviceKind, Quantity
 
 ROOMS = (
     "kitchen", "living room", "bedroom", "bathroom", "hallway", "study", "dining room", "nursery", "attic", "cellar",

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..kit import Minute, Seen, Sensitive
 from ..people import EmailAddress
-from .kinds import DeviceKind, Quantity, SwitchableKind
+from .device_types import DeviceKind, Quantity, SwitchableKind
 from .state import (
     AlarmMode,
     Comparison,

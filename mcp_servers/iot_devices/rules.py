@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from ..kit import ToolError, minute_text
 from .clock import after, battery, current
-from .kinds import KINDS
-from .sensing import is_raining
+from .device_types import KINDS
+from .sensors import is_raining
 from .state import EventPart, Home, HomeEvent, SmartDevice, SmartDeviceId
 
 LEAST_BATTERY, QUIET_VOLUME = 10, 30

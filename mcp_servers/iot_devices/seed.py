@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ..kit import Draw, fresh
 from ..people import beginning, cast
+from .device_types import SENSES, SENSOR_CELLS
 from .devices import put_devices
-from .kinds import SENSES, SENSOR_CELLS
 from .names import ROOMS, SENSORS, SIDES
-from .plans import put_automations, put_codes, put_scenes, put_schedules
+from .seed_automations import put_automations, put_codes, put_scenes, put_schedules
 from .state import (
     AlarmMode,
     DoorState,

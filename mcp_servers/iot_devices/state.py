@@ -6,7 +6,7 @@ from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
 from ..people import EmailAddress
-from .kinds import DeviceKind, Quantity
+from .device_types import DeviceKind, Quantity
 
 HomeHubId = NewType("HomeHubId", str)
 HomeAlarmId = NewType("HomeAlarmId", str)

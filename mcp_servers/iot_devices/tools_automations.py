@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..kit import ToolError
-from .kinds import SENSES
-from .loops import require_no_loop
+from .automation_cycles import require_no_loop
+from .device_types import SENSES
 from .parameters import ROWS, AskedScene, AutomationRef, Compared, Limit, SceneRef, SensorRef, Threshold
-from .sensing import reading
+from .sensors import reading
 from .server import server
 from .state import Home, HomeAutomation, HomeScene
 from .tools_scenes import activate

@@ -16,9 +16,9 @@ from .parameters import (
     SensorRoom,
 )
 from .rules import quiet_hours
-from .sensing import is_raining, reading
+from .schemas import DeviceDetails, DeviceView, GuestView, HomeOverview, HomeReading
+from .sensors import is_raining, reading
 from .server import server
-from .shown import DeviceDetails, DeviceView, GuestView, HomeOverview, HomeReading
 from .state import Home
 from .views import code_view, details, room_view, vacuum_view, view
 

@@ -9,8 +9,8 @@ from ..kit import ToolError
 from .clock import battery, changed, current, vacuum_now
 from .parameters import CleanedRoom, DeviceRef
 from .rules import act, reachable, require_battery, require_disarmed, require_noise_allowed
+from .schemas import DeviceDetails, DeviceView, VacuumView
 from .server import server
-from .shown import DeviceDetails, DeviceView, VacuumView
 from .state import Home
 from .views import details, vacuum_view, view
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from ..kit import ToolError
 from .clock import current
-from .kinds import KINDS
+from .device_types import KINDS
 from .parameters import At, ChildLockPin, DeviceRef, GroupKind, GroupRoom, Level, Power
 from .rules import act, at_level, reachable, require_future, require_level_at, require_no_child_lock, require_planned
+from .schemas import DeviceView
 from .server import server
-from .shown import DeviceView
 from .state import DeviceSchedule, Home, SmartDevice
 from .views import view
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .clock import cells_left, vacuum_now
-from .kinds import DOOR_CELLS
+from .device_types import DOOR_CELLS
 from .parameters import AlarmRef, AskedMode, DoorRef, DoorTarget, HomePin, LockTarget, UnlockPin
 from .rules import require_battery, require_disarmed, require_pin
+from .schemas import DoorView
 from .server import server
-from .shown import DoorView
 from .state import Home, HomeAlarm, HomeDoor, HomeDoorId
 from .views import door_view
 

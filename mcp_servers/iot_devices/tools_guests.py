@@ -7,8 +7,8 @@ from datetime import timedelta
 from ..kit import ToolError
 from .parameters import CodeRef, CodeUntil, GuestRef, LockedDoor, NewCode
 from .rules import require_future
+from .schemas import GuestCodeView
 from .server import server
-from .shown import GuestCodeView
 from .state import GuestCode, Home
 from .tools_doors import require_lock, working_door
 from .views import code_view

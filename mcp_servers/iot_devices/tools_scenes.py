@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..kit import ToolError
+from .automation_cycles import require_no_loop
 from .clock import current
-from .loops import require_no_loop
 from .parameters import ROWS, AskedDevice, DeviceRef, Limit, SceneLevel, SceneName, SceneRef
 from .rules import act, at_level, reachable, require_level, require_no_child_lock, require_planned
 from .server import server

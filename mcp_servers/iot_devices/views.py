@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .clock import battery, cells_left, current, meter_at, power, vacuum_now
-from .kinds import DOOR_CELLS, KINDS
-from .shown import DeviceDetails, DeviceView, DoorView, GuestCodeView, RoomView, VacuumView
+from .device_types import DOOR_CELLS, KINDS
+from .schemas import DeviceDetails, DeviceView, DoorView, GuestCodeView, RoomView, VacuumView
 from .state import GuestCode, Home, HomeDoor, HomeRoom, SmartDevice, SmartDeviceId
 
 

@@ -8,8 +8,8 @@ from operator import attrgetter
 from ..kit import Day, Entity, ToolError
 from .parameters import ROWS, IssueRef, Limit, ProjectRef, Query
 from .query import matching
+from .serializers import issue_details, issue_line, project_details, project_line
 from .server import server
-from .showing import issue_details, issue_line, project_details, project_line
 from .state import IssueStatus, SprintId, Tracker
 from .views import IssueDetails, IssueLine, ProjectDetails, ProjectLine
 from .workflow import REVIEWED, TESTED

@@ -16,8 +16,8 @@ from .parameters import (
     Type,
 )
 from .rules import named, open_issue, own_project, require_room, require_same_project, require_sized
+from .serializers import issue_details, issue_line
 from .server import server
-from .showing import issue_details, issue_line
 from .state import LABELS, Issue, SoftwareVersionId, Tracker
 from .views import IssueDetails, IssueLine
 from .workflow import PARENTS

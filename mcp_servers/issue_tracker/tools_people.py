@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import Entity, ToolError
 from .parameters import AssigneeRef, CommentText, IssueRef, Minutes
 from .rules import open_issue, own_issue, require_not_busy, with_one
+from .serializers import issue_line
 from .server import server
-from .showing import issue_line
 from .state import Comment, Issue, IssueId, Tracker, WorkLog, WorkLogId
 from .views import IssueLine
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from ..kit import ToolError
 from .parameters import Capacity, IssueRef, NextSprint, ProjectRef, SprintName, SprintRef, Weeks
 from .rules import open_issue, own_project, require_room, require_same_project
+from .serializers import sprint_row
 from .server import server
-from .showing import sprint_row
 from .state import Sprint, SprintId, Tracker
 from .views import SprintRow
 from .workflow import SIZED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kit import ToolError
 from .parameters import IssueRef, NewResolution, NewStatus, VersionRef
 from .rules import own_issue, own_project, require_not_busy, require_unblocked
+from .serializers import issue_line, version_row
 from .server import server
-from .showing import issue_line, version_row
 from .state import Issue, IssueStatus, Resolution, Tracker
 from .views import IssueLine, VersionRow
 from .workflow import WORKFLOWS

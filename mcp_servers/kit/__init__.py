@@ -1,7 +1,7 @@
 """Everything a server is made of: entities in tables, tools over a state, a seed, sessions."""
 
-from .draw import Draw, is_held_out, is_held_out_seed
 from .errors import NotFound, ServerFailed, ToolError
+from .rng import Draw, is_held_out, is_held_out_seed
 from .server import Seen, Sensitive, Server, Tool
 from .session import Reply, Session, Step
 from .state import Entity, State, Table, fresh, table

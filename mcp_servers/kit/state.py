@@ -30,8 +30,8 @@ from typing import (
 
 from pydantic import TypeAdapter
 
-from .draw import derive_id
 from .errors import NotFound
+from .rng import derive_id
 
 MODULUS = 1 << 128
 PENDING = 32

@@ -9,10 +9,10 @@ from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
 
+from ..fake_text import Words
 from ..kit import Draw
-from ..kit.draw import derive_id
+from ..kit.rng import derive_id
 from ..places import Place, places, town
-from ..words import Words
 from .geometry import Point, metres
 from .state import Junction, JunctionId, Road, RoadId, RoadKind
 

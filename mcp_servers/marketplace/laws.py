@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from .server import server
-from .state import Bid, Listing, Market, MarketOffer, MarketTrade
-from .terms import (
+from .constants import (
     HELD_FOR,
     LEAST_PAYOUT,
     LONGEST_AUCTION,
@@ -25,6 +23,8 @@ from .terms import (
     least_offer,
     net,
 )
+from .server import server
+from .state import Bid, Listing, Market, MarketOffer, MarketTrade
 
 
 def bids_of(market: Market, listing: Listing) -> list[Bid]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..kit import ToolError, minute_text
+from .constants import increment
 from .state import Bid, Listing, ListingId, Market
-from .terms import increment
 
 
 def require_open(listing: Listing) -> None:

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 
 from ..kit import Draw
 from ..people import EmailAddress, beginning, cast
-from .closing import id_for, sell
+from .constants import LEAST_PAYOUT, LOW_STARS, OFFER_LASTS, PAYOUT_TAKES, increment, net
 from .goods import BLAME, PRAISE, Goods
-from .plans import SIZES, Plan, Size, plan_listings
+from .seed_schedule import SIZES, Plan, Size, plan_listings
+from .settlement import id_for, sell
 from .state import (
     Bid,
     Condition,
@@ -22,7 +23,6 @@ from .state import (
     MarketWatch,
     OfferStatus,
 )
-from .terms import LEAST_PAYOUT, LOW_STARS, OFFER_LASTS, PAYOUT_TAKES, increment, net
 
 CONDITIONS: tuple[Condition, ...] = ("new", "very good", "good", "worn", "for parts")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from operator import attrgetter
 
 from ..kit import ToolError
-from .closing import settle, settled
+from .constants import LEAST_PAYOUT, LOW_STARS, MOST_PAYOUTS, PAYOUT_TAKES, RATING_LASTS, available, held
 from .parameters import ROWS, AskedTradeSide, Comment, Limit, PayoutAmount, Stars, TradeRef
 from .server import server
+from .settlement import settle, settled
 from .state import Market, MarketPayout, MarketRating
-from .terms import LEAST_PAYOUT, LOW_STARS, MOST_PAYOUTS, PAYOUT_TAKES, RATING_LASTS, available, held
 from .views import MarketAccount, stars, trade_view
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from ..people import EmailAddress
-from .closing import sell, settle
+from .constants import EXTENSION, increment
 from .parameters import BidAmount, ListingRef
 from .rules import next_bid, price_now, require_buyable, require_reach
 from .server import server
+from .settlement import sell, settle
 from .state import Bid, Listing, ListingId, Market
-from .terms import EXTENSION, increment
 from .views import BidPlaced, TradeView, trade_view
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kit import ToolError
-from .closing import settle, settled
+from .constants import MOST_WATCHED
 from .parameters import (
     ROWS,
     AskedCategory,
@@ -19,8 +19,8 @@ from .parameters import (
 )
 from .rules import price_now, require_reach
 from .server import server
+from .settlement import settle, settled
 from .state import Listing, Market, MarketWatch
-from .terms import MOST_WATCHED
 from .views import ListingDetails, ListingView, listing_details, listing_view
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ..kit import Draw, NotFound, ToolError
 from ..people import EmailAddress
-from .closing import sell, settle, settled
+from .constants import LEAST_OFFER_PERCENT, MOST_OFFERS, OFFER_LASTS, least_offer
 from .parameters import (
     ROWS,
     Answer,
@@ -22,8 +22,8 @@ from .parameters import (
 )
 from .rules import require_buyable, require_open
 from .server import server
+from .settlement import sell, settle, settled
 from .state import Listing, ListingId, Market, MarketOffer, MarketOfferId
-from .terms import LEAST_OFFER_PERCENT, MOST_OFFERS, OFFER_LASTS, least_offer
 from .views import OfferView, offer_view
 
 SCORN_PERCENT = 70

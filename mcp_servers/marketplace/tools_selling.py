@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ..kit import ToolError
-from .closing import close, settle
-from .interest import plan_interest
+from .constants import LONGEST_AUCTION, MOST_OPEN, PROHIBITED
 from .parameters import AskedHaggling, Days, OfCategory, OfCondition, OwnListingRef, Price, SellFormat, Title
 from .rules import require_open, require_own
+from .seed_offers import plan_interest
 from .server import server
+from .settlement import close, settle
 from .state import Format, Listing, Market
-from .terms import LONGEST_AUCTION, MOST_OPEN, PROHIBITED
 from .views import ListingDetails, ListingView, listing_details, listing_view
 
 

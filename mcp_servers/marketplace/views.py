@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..kit import Entity, Minute
 from ..people import EmailAddress
+from .constants import net
 from .parameters import TradeSide
 from .rules import next_bid, price_now
 from .state import (
@@ -23,7 +24,6 @@ from .state import (
     MarketTradeId,
     OfferStatus,
 )
-from .terms import net
 
 LATEST_BIDS = 3
 

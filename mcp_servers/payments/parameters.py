@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..crossing import InvoiceId
 from ..kit import Day, Sensitive
 from ..people import EmailAddress
+from ..shared_records import InvoiceId
 from .state import EventKind, InvoiceStatus, MerchantPaymentId, Reason, WebhookEventId, WebhookId
 
 AMOUNTS = [1500, 2500, 4900, 7500, 9900, 12000, 15000, 19900, 24000, 30000, 36500, 45000, 52000, 68000, 75000, 98000]

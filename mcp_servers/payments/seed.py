@@ -6,10 +6,10 @@ from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..crossing import Invoice as Billed
-from ..crossing import invoices
 from ..kit import Draw, fresh
 from ..people import COMPANIES, EmailAddress, beginning, cast
+from ..shared_records import Invoice as Billed
+from ..shared_records import invoices
 from .state import (
     Customer,
     Delivery,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NewType
 
-from ..crossing import InvoiceId
 from ..kit import Day, Draw, Entity, Minute, State, Table, table
 from ..people import EmailAddress
+from ..shared_records import InvoiceId
 
 MerchantPaymentId = NewType("MerchantPaymentId", str)
 PaymentRefundId = NewType("PaymentRefundId", str)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from .inventory import opened, status_of, taken, transfer_of
 from .server import server
-from .shelves import opened, status_of, taken, transfer_of
 from .state import Chain
 from .tools_card import RETURN_WINDOW
 from .tools_pickups import HOLD, MOST_PICKUPS

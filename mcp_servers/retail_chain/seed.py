@@ -9,7 +9,7 @@ from ..kit import Draw, fresh
 from ..people import beginning
 from ..places import Place, places
 from .goods import RANGE
-from .past import add_past
+from .seed_purchases import add_past
 from .state import Chain, Product, Promotion, Stock, Store, Tier, stock_id
 
 Id = TypeVar("Id", bound=str)

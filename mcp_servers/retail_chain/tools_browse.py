@@ -8,6 +8,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ..distance import metres
+from .inventory import carried, discounted, price_in, unsettled
 from .parameters import (
     ROWS,
     AskedCategory,
@@ -21,7 +22,6 @@ from .parameters import (
     StoreRef,
 )
 from .server import server
-from .shelves import carried, discounted, price_in, unsettled
 from .state import Chain, ChainProductId, Product, Stock, Store, words_of
 from .views import ProductLine, PromotionLine, StockLine, StoreLine
 

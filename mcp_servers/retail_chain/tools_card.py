@@ -7,9 +7,9 @@ from heapq import nlargest
 from operator import attrgetter
 
 from ..kit import ToolError
+from .inventory import TIERS, add_units, carried, require_open, spent, take_in, tier_for
 from .parameters import ROWS, Limit, PurchaseRef, Quantity, StoreRef
 from .server import server
-from .shelves import TIERS, add_units, carried, require_open, spent, take_in, tier_for
 from .state import Chain, Purchase, Return, StorePurchaseId
 from .tools_pickups import purchase_view
 from .views import CardView, ReturnView

@@ -7,9 +7,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ..kit import ToolError, minute_text
-from .parameters import ROWS, AskedStatus, Limit, PickupRef, Points, ProductRef, Quantity, StoreRef
-from .server import server
-from .shelves import (
+from .inventory import (
     RANK,
     add_units,
     available,
@@ -24,6 +22,8 @@ from .shelves import (
     transfer_of,
     view,
 )
+from .parameters import ROWS, AskedStatus, Limit, PickupRef, Points, ProductRef, Quantity, StoreRef
+from .server import server
 from .state import Chain, ChainStoreId, Pickup, Product, Purchase, StorePickupId, StoreTransferId
 from .views import PickupView, PurchaseView
 

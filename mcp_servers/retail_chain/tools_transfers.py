@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from ..distance import metres
 from ..kit import ToolError
+from .inventory import add_units, available, carried, require_open, take_in, view
 from .parameters import ProductRef, Quantity, Source, Target
 from .server import server
-from .shelves import add_units, available, carried, require_open, take_in, view
 from .state import Chain, Transfer
 from .tools_pickups import HOLD, hold, require_within_limits
 from .views import PickupView

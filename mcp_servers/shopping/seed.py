@@ -9,8 +9,8 @@ from ..kit import Draw
 from ..people import beginning, cast
 from ..places import Place, places
 from .goods import BRANDS, BULKY, CATALOGUE, COMPLAINT, DOUBT, PRAISE
-from .past import put_cart, put_past
-from .purse import put_cards, put_coupons, put_gift_cards
+from .seed_orders import put_cart, put_past
+from .seed_payment_methods import put_cards, put_coupons, put_gift_cards
 from .state import (
     Address,
     Category,

@@ -7,8 +7,8 @@ from .orders import add_credit
 from .parameters import ROWS, AddressRef, GiftCardRef, GiftCode, Limit
 from .pricing import shipping_of, subtotal_of
 from .rules import ways_now
+from .serializers import account_details
 from .server import server
-from .shown import account_details
 from .state import PACE, Address, Shop
 from .views import AccountDetails, DeliveryOption
 

@@ -6,8 +6,8 @@ from ..kit import ToolError
 from .parameters import ROWS, CartLineRef, CouponRef, ItemRef, Limit, NewQuantity, Quantity
 from .pricing import counts, subtotal_of
 from .rules import require_stock
+from .serializers import cart_of, coupon_line
 from .server import server
-from .shown import cart_of, coupon_line
 from .state import CartLine, Shop, ShopCouponId
 from .views import Cart, CouponLine
 

@@ -21,8 +21,8 @@ from .parameters import (
     Sort,
     Stars,
 )
+from .serializers import product_details, product_line
 from .server import server
-from .shown import product_details, product_line
 from .state import Category, Product, Review, Shop, words_of
 from .views import ProductDetails, ProductLine
 

@@ -7,8 +7,8 @@ from .orders import Payment, book_order
 from .parameters import AddressRef, AskedCredit, AskedPoints, AskedWay, CardRef, Cvv
 from .pricing import coupon_of, discount_of, shipping_of, subtotal_of
 from .rules import offered, require_delivery, require_in_time, require_stock, usable_card
+from .serializers import order_details
 from .server import server
-from .shown import order_details
 from .state import Delivery, Shop
 from .views import OrderDetails
 

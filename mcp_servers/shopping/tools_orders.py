@@ -10,8 +10,8 @@ from .goods import UNRETURNABLE
 from .orders import book_return, cancel_order
 from .parameters import ROWS, AddressRef, AskedPieces, AskedStatus, Limit, OrderedLineRef, OrderRef, Why
 from .rules import require_delivery, unshipped
+from .serializers import order_details, order_line
 from .server import server
-from .shown import order_details, order_line
 from .state import RETURN_DAYS, Line, Order, Return, Shop, ShopOrderLineId
 from .views import CancelledOrder, OrderDetails, OrderLine
 

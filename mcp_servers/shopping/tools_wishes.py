@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .parameters import ROWS, ItemRef, Limit, WishRef
+from .serializers import wish_line
 from .server import server
-from .shown import wish_line
 from .state import Shop, Wish
 from .views import WishLine
 

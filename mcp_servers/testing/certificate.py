@@ -20,11 +20,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..error_catalog import refusals_of
 from ..faults import Faults
 from ..kit import Reply, Server
+from ..kit.random_walk import Call, Walker
 from ..kit.server import CERTIFICATE
-from ..kit.walk import Call, Walker
-from ..refusing import refusals_of
 from ..world import World
 from .fuzzer import DirectedWalker, dictionary
 
@@ -41,7 +41,17 @@ ODD: tuple[tuple[str, str], ...] = (
 """Calls that no tool sees; "" stands for a tool of the server."""
 
 HERE = Path(__file__).parents[1]
-SHARED = ("crossing", "distance", "faults", "people", "places", "words", "world", "refusing", "reference")
+SHARED = (
+    "shared_records",
+    "distance",
+    "faults",
+    "people",
+    "places",
+    "fake_text",
+    "world",
+    "error_catalog",
+    "reference",
+)
 Pair = tuple[str, str]
 
 
@@ -137,7 +147,7 @@ def pairs(keys: Iterable[str]) -> set[Pair]:
 
 
 def declared(server: Server[Any]) -> set[Pair]:
-    """Every tool's success, and each refusal its code can come to (`refusing.py`)."""
+    """Every tool's success, and each refusal its code can come to (`error_catalog.py`)."""
     return {(tool, code) for tool in server.tools for code in (OK, *(one.code for one in refusals_of(tool)))}
 
 

@@ -1,7 +1,7 @@
 """Directed random walks: a walker that is steered to one tool, with a dictionary of values that lead to its refusals.
 
-The plain walker (`kit/walk.py`) draws what a sensible caller draws, so it seldom meets a limit of a year ahead, a full
-list or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
+The plain walker (`kit/random_walk.py`) draws what a sensible caller draws, so it seldom meets a limit of a year ahead,
+a full list or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
 
     [values]
     pin = ["1111"]
@@ -29,7 +29,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from ..kit import Server, State, Tool
-from ..kit.walk import MOMENTS, Call, Walker
+from ..kit.random_walk import MOMENTS, Call, Walker
 from ..people import cast
 from ..world import World
 

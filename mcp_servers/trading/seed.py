@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
+from ..fake_text import Words
 from ..kit import Draw, fresh
 from ..people import beginning
-from ..words import Words
 from .hours import ONE_DAY, Exchange, next_closing, quoted_round, sessions
 from .market import resting
 from .matching import reserve

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..crossing import BookingCode
 from ..people import EmailAddress
+from ..shared_records import BookingCode
 from .state import HotelStayId, MilesEntry, MilesReason, PaymentReason, Travel, TravelPayment
 
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..crossing import BookingCode
 from ..kit import Day, Seen, Sensitive
 from ..people import EmailAddress
+from ..shared_records import BookingCode
 from .state import Cabin, Fare, FlightId, HotelId, HotelRoomId, HotelStayId
 
 ROWS = 5

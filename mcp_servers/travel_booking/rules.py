@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ..crossing import BookingCode
 from ..kit import ToolError, minute_text
 from ..places import CITIES
+from ..shared_records import BookingCode
 from .fares import CLOSES, FARES
 from .seats import places_left
 from .state import Cabin, Flight, FlightBooking, Travel, Traveller

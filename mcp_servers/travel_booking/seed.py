@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from ..crossing import BookingCode, bookings
 from ..kit import Draw, fresh
 from ..people import EmailAddress, Person, beginning, cast
 from ..places import CITIES, town
+from ..shared_records import BookingCode, bookings
 from .fares import BAG_FEE, FARES, MOST_BAGS, cabin_for, miles_for, price_of, refund_of
 from .ledger import add_miles, pay
 from .rules import overlap

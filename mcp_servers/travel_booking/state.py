@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Literal, NewType
 
-from ..crossing import BookingCode
 from ..kit import Day, Entity, Minute, State, Table, table
 from ..people import EmailAddress, cast
 from ..places import PlaceId
+from ..shared_records import BookingCode
 
 FlightId = NewType("FlightId", str)
 HotelId = NewType("HotelId", str)

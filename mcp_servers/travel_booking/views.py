@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..crossing import BookingCode
 from ..kit import Day, Entity, Minute
 from ..people import EmailAddress
+from ..shared_records import BookingCode
 from .state import BookingStatus, Cabin, Fare, FlightBooking, FlightId, MilesReason, Travel, Traveller
 from .views_stays import StayView
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..places import Place
-from .care import STATIONS, price_of
 from .motion import MINUTE, distance, energy_for, minutes_for
+from .service_stations import STATIONS, price_of
 from .state import Garage, Refuel, Vehicle, VehicleTrip
 
 Id = TypeVar("Id", bound=str)

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from ..kit import Draw, fresh
 from ..people import beginning, cast
 from ..places import Place, places
-from .care import HOUR, STATIONS, is_fully_booked, is_open
 from .history import put_history
 from .motion import USUAL_SPEED, distance, minutes_for
+from .service_stations import HOUR, STATIONS, is_fully_booked, is_open
 from .state import Drive, DriverProfile, Garage, Route, ServiceBooking, ServiceKind, Vehicle, VehicleId, VehicleTrip
 
 Phase = Literal["parked", "open", "station", "running", "ready", "driving"]

@@ -15,9 +15,9 @@ from .rules import (
     require_unlocked,
 )
 from .server import server
-from .shown import VehicleStatus
 from .state import WINDOWS, DoorName, Garage, Vehicle
 from .tools_look import get_vehicle_status
+from .views import VehicleStatus
 
 FASTEST_WITH_WINDOWS, HALF = 100, 50
 

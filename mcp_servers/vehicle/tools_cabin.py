@@ -8,10 +8,10 @@ from .motion import settle
 from .parameters import Celsius, Feature, FeatureTarget
 from .rules import require_energy, require_engine, require_standing
 from .server import server
-from .shown import VehicleStatus
 from .state import FeatureLevel, Garage, Vehicle
 from .tools_body import HALF
 from .tools_look import get_vehicle_status
+from .views import VehicleStatus
 
 
 @server.write(idempotent=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ..kit import ToolError, minute_text
-from .care import CLOSING, HOUR, OPENING, STATIONS, is_busy, is_fully_booked, is_open, price_of
 from .motion import settle
 from .parameters import Amount, Service, ServiceTime
 from .rules import require_engine_off, require_no_valet
 from .server import server
+from .service_stations import CLOSING, HOUR, OPENING, STATIONS, is_busy, is_fully_booked, is_open, price_of
 from .state import Garage, Refuel, ServiceBooking
 
 FURTHEST = timedelta(days=90)

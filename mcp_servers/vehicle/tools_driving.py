@@ -7,9 +7,9 @@ from .motion import USUAL_SPEED, distance, driven, ended, energy_for, energy_now
 from .parameters import DestinationRef, Speed
 from .rules import require_energy, require_engine, require_standing, running_trip
 from .server import server
-from .shown import RouteView, TripView
 from .state import Garage, Route, Vehicle, VehicleTrip
 from .tools_look import trip_view
+from .views import RouteView, TripView
 
 VALET_SPEED, SAFE_SPEED, LOW_TYRE = 60, 90, 200
 

@@ -16,9 +16,9 @@ from .rules import (
     require_unlocked,
 )
 from .server import server
-from .shown import DriverProfileView, VehicleStatus
 from .state import Garage
 from .tools_look import get_vehicle_status, profile_view
+from .views import DriverProfileView, VehicleStatus
 
 
 @server.write(idempotent=True)

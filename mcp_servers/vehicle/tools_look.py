@@ -5,12 +5,12 @@ from __future__ import annotations
 from heapq import nsmallest
 from itertools import islice
 
-from .care import price_of
 from .motion import distance, driven, energy_for, position, present
 from .parameters import ROWS, AskedKind, AskedName, Limit, Since
 from .server import server
-from .shown import DriverProfileView, NearbyPlace, TripView, VehicleStatus
+from .service_stations import price_of
 from .state import WINDOWS, DriverProfile, Garage, VehicleTrip
+from .views import DriverProfileView, NearbyPlace, TripView, VehicleStatus
 
 
 @server.read()

@@ -29,7 +29,7 @@ class Environment(models.Model):
 
 
 class ServerCheck(models.Model):
-    """One run of a server's laws: what was asked, and what came of it (mcp_servers/checks.py) once it has ended.
+    """One run of a server's laws: what was asked, and what came of it (mcp_servers/verify.py) once it has ended.
 
     The servers are the site's, so a check is of use to every project.
     """

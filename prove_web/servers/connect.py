@@ -24,9 +24,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.complete_request import complete_requests
 from mcp_servers.kit import Reply, ToolError
+from mcp_servers.kit.mcp_adapter import Endpoint, answer
 from mcp_servers.kit.session import refusal
 from mcp_servers.kit.state import State
-from mcp_servers.kit.wire import Endpoint, answer
 from mcp_servers.world import World
 
 from . import calls

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from mcp_servers.kit import Reply, Server, Session
+from mcp_servers.kit.random_walk import Call, Walker
 from mcp_servers.kit.state import MODULUS, computed_hash
-from mcp_servers.kit.walk import Call, Walker
 
 HELD_OUT = 1_000_000_000
 SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]

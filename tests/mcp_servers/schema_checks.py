@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from mcp_servers.kit import Session, Tool
-from mcp_servers.kit.wire import describe
+from mcp_servers.kit.mcp_adapter import describe
 
 KNOWN = {
     *("$ref", "$defs", "anyOf", "enum", "const", "type", "format", "description", "default", "examples"),

@@ -19,7 +19,7 @@ from test_gateway import SECRET, Running
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.external import External, ServerFailed, external_servers
 from mcp_servers.gateway import Ticket
-from mcp_servers.public import is_public
+from mcp_servers.ssrf import is_public
 from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]

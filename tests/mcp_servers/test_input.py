@@ -16,7 +16,7 @@ from pydantic import Field
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Server, Session, Tool
-from mcp_servers.kit.walk import WRONG, Walker
+from mcp_servers.kit.random_walk import WRONG, Walker
 
 ALL = (*SERVERS.values(), mini, library)
 JSON = st.recursive(

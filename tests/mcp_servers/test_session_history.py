@@ -7,12 +7,12 @@ import tracemalloc
 
 import pytest
 
-from mcp_servers import visitors
+from mcp_servers import gateway_sessions
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.faults import Faults
+from mcp_servers.gateway_sessions import Key, Visitor
 from mcp_servers.kit import Session
-from mcp_servers.kit.walk import Walker
-from mcp_servers.visitors import Key, Visitor
+from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
 
 BANKING = ("banking",)
@@ -69,7 +69,7 @@ def test_a_late_answer_on_purpose_is_the_same_with_a_bounded_history() -> None:
 def test_a_gateway_session_stays_small_however_much_is_read(
     faults: Faults | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("ERROR", visitors.log.name)  # pytest keeps what is logged
+    caplog.set_level("ERROR", gateway_sessions.log.name)  # pytest keeps what is logged
     visitor = Visitor(Key("name", "mine", 7, "small"), faults)
     tracemalloc.start()
     read(visitor, 200)
@@ -102,7 +102,7 @@ def test_a_gateway_session_keeps_one_earlier_state_however_much_is_written() -> 
 
 
 def test_a_session_whose_world_was_changed_too_often_says_so_and_still_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visitors, "MOST_CHANGES", 2)
+    monkeypatch.setattr(gateway_sessions, "MOST_CHANGES", 2)
     visitor = Visitor(Key("name", "mine", 7, "small"))
     given = transfers(visitor.within("banking"))
     replies = [visitor.call("transfer_money", given[number % 2]) for number in range(3)]

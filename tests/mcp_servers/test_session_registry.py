@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from mcp_servers.kit.wire import SESSION
+from mcp_servers.gateway_sessions import Ended, Key, Visitors
+from mcp_servers.kit.mcp_adapter import SESSION
 from mcp_servers.session_registry import DAY, LAPSE, SessionRegistry
-from mcp_servers.ticket import Ticket
-from mcp_servers.visitors import Ended, Key, Visitors
+from mcp_servers.signed_urls import Ticket
 from mcp_servers.world import World
 from tests.mcp_servers.visiting import SECRET, Running, accounts, move_money, refused, visit
 

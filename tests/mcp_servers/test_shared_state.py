@@ -35,11 +35,11 @@ SET_UP_AT_IMPORT = (Server, Tool)  # by decorators; later they only fill propert
 ALLOWED = {
     "mcp_servers.kit.state.adapter": "pydantic's adapters are not changed once they are built",
     "mcp_servers.kit.state.table_types": "types by name",
-    "mcp_servers.kit.walk.fields_of": "types by name",
+    "mcp_servers.kit.random_walk.fields_of": "types by name",
     "mcp_servers.testing.phrases.hints": "types by name",
     "training_worker.prove.result_schema.hints": "types by name",
     "training_worker.prove.result_schema.parts_with_ids": "types by name",
-    "mcp_servers.words.GENERATOR": "each thread has its own",
+    "mcp_servers.fake_text.GENERATOR": "each thread has its own",
     "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
     "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
     "training_worker.prove.edge_probe.laboratory": "its world is forked before a call; its context is read",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from calling import change_state, do, refused, small_worlds
 
-from mcp_servers.crossing import bookings
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.places import places, town
+from mcp_servers.shared_records import bookings
 from mcp_servers.travel_booking import server
 from mcp_servers.travel_booking.fares import FARES, price_of, upgrade_miles
 from mcp_servers.travel_booking.hotels import rooms_left

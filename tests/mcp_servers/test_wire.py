@@ -14,7 +14,7 @@ from record import record
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Reply
-from mcp_servers.kit.wire import MOST_SESSIONS, SESSION, Sessions, wire
+from mcp_servers.kit.mcp_adapter import MOST_SESSIONS, SESSION, Sessions, wire
 
 ROOT = Path(__file__).parents[2]
 STEPS = 30

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Reply
-from mcp_servers.kit.walk import Call, Walker
+from mcp_servers.kit.random_walk import Call, Walker
 from mcp_servers.world import World, replay
 
 ALL = tuple(SERVERS)

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp_servers.gateway import Gateway, Options
-from mcp_servers.kit.wire import SESSION
+from mcp_servers.kit.mcp_adapter import SESSION
 
 SECRET = b"x" * 32
 META = {SESSION: "mine"}

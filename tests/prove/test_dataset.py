@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from mcp_servers.kit.draw import is_held_out_seed
+from mcp_servers.kit.rng import is_held_out_seed
 from tests.prove.known import RECIPE
 from training_worker.prove.leakage import EMAIL, ID, NAME, identifiers
 from training_worker.prove.synthesis.__main__ import main

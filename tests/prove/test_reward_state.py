@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.kit import Draw
+from mcp_servers.kit.random_walk import Walker
 from mcp_servers.kit.state import adapter
-from mcp_servers.kit.walk import Walker
 from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward.final_state import final_state

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Tool
-from mcp_servers.kit.walk import Walker
+from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
 from prove_web.servers.arguments import FORM, JSON, CallForm, same
 from prove_web.servers.example import example

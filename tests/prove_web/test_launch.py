@@ -85,7 +85,7 @@ def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Datas
 
 
 @pytest.mark.parametrize(
-    ("module", "run", "kind"), [("grpo_run", "GRPORun", "grpo"), ("supervised_run", "SupervisedRun", "sft")]
+    ("module", "run", "kind"), [("grpo_config", "GRPORun", "grpo"), ("sft_config", "SupervisedRun", "sft")]
 )
 def test_the_defaults_are_the_trainers(module: str, run: str, kind: str) -> None:
     trainer = pytest.importorskip(f"training_worker.trainer.{module}", reason="torch is not installed")

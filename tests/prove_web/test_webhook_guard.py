@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.public import is_public
+from mcp_servers.ssrf import is_public
 from prove_web.alerts.guard import Refused, address_of, client, parsed
 
 INSIDE = [

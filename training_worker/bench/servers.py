@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Session
-from mcp_servers.kit.walk import Walker
+from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
 
 SEED, TIMES = 7, 200

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_servers.kit import Draw, Reply, Server, Session
-from mcp_servers.kit.walk import Walker
+from mcp_servers.kit.random_walk import Walker
 
 from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of
 from .synthesis.sampler import NothingFits, fill

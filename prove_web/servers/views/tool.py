@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import fingerprint
-from mcp_servers.refusing import ARGUMENTS, refusals_of
+from mcp_servers.error_catalog import ARGUMENTS, refusals_of
 from mcp_servers.world import World
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from mcp_servers.fake_text import Words
 from mcp_servers.kit import Draw
 from mcp_servers.people import beginning, cast
-from mcp_servers.words import Words
 
 from .state import Book, Hold, Library, Loan
 

@@ -10,7 +10,7 @@ import networkx as nx
 
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.kit import Draw
-from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
+from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..result_schema import values_in

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.kit import Draw
-from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
+from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..provenance import grounded, single, value_edges

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .ticket import Ticket
-from .visitors import NO_NOTE, Ended, Key, Visitor, Visitors
+from .gateway_sessions import NO_NOTE, Ended, Key, Visitor, Visitors
+from .signed_urls import Ticket
 
 LONGEST = 65_536  # bytes of a line
 PATIENCE = 5.0  # seconds for a line to come

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import TypeVar
 
 from ..kit import Draw, fresh
-from .kinds import KINDS, SENSES
-from .loops import keeps_up
+from .automation_cycles import keeps_up
+from .device_types import KINDS, SENSES
 from .names import SCENES
-from .sensing import reading
+from .sensors import reading
 from .state import Comparison, DeviceSchedule, GuestCode, Home, HomeAutomation, HomeScene, SceneAction
 
 Id = TypeVar("Id", bound=str)

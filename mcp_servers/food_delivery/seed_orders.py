@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from ..kit import Draw
 from ..people import FIRST
-from .basket import discount_of
-from .kitchen import MINUTE, STARTING, distance, fee_for, needed, refund_for_missing, times_of
+from .cart import discount_of
+from .order_lifecycle import MINUTE, STARTING, distance, fee_for, needed, refund_for_missing, times_of
 from .state import Delivery, FoodOrderId, Line, Order, Promo, Restaurant
 
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from ..kit import Draw
 from .clock import cells_left, current, minutes_between
-from .kinds import SENSES, SENSOR_CELLS, Quantity
-from .shown import HomeReading
+from .device_types import SENSES, SENSOR_CELLS, Quantity
+from .schemas import HomeReading
 from .state import Home, HomeSensor
 
 EPOCH = datetime(2026, 1, 1)

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
-from .draw import Draw
+from .rng import Draw
 from .server import Seen, Tool
 from .session import Session, Step
 from .state import State

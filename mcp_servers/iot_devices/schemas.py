@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kit import Entity, Minute
 from ..people import EmailAddress
-from .kinds import DeviceKind, Quantity, Unit
+from .device_types import DeviceKind, Quantity, Unit
 from .state import DoorState, GuestCodeId, HomeAlarm, HomeDoorId, HomeRoomId, HomeSensorId, SmartDeviceId
 
 

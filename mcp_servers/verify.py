@@ -1,4 +1,4 @@
-"""python -m mcp_servers.checks banking: whether a server keeps the laws on random walks, and replays them, as JSON.
+"""python -m mcp_servers.verify banking: whether a server keeps the laws on random walks, and replays them, as JSON.
 
 What the test suite proves at length (tests/mcp_servers/test_laws.py) is looked at here on the very code that a site
 runs: a few walks in small and default worlds, each held against five laws, then replayed in a fresh session.
@@ -16,7 +16,7 @@ from typing import Any
 
 from .catalogue import SERVERS, fingerprint
 from .kit import Server, Session, Step
-from .kit.walk import Call, Walker
+from .kit.random_walk import Call, Walker
 
 WALKS = tuple(("small", seed, 60) for seed in range(8)) + tuple(("default", seed, 40) for seed in range(2))
 SIZES = ("small", "default", "large")

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mcp_servers.kit.wire import SESSION
-from mcp_servers.visitors import Ended, Key, Visitors
+from mcp_servers.gateway_sessions import Ended, Key, Visitors
+from mcp_servers.kit.mcp_adapter import SESSION
 from tests.mcp_servers.visiting import Running, accounts, move_money, refused, visit
 
 MINE = {"do": "open", "name": "mine", "seed": 8, "size": "small", "owner": "project 1"}

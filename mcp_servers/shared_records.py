@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple, NewType
 
-from .kit.draw import Draw, derive_id
+from .kit.rng import Draw, derive_id
 from .people import EmailAddress, beginning, cast
 from .places import CITIES, City, town
 

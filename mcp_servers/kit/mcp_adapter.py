@@ -39,10 +39,10 @@ from mcp_types import (
 from mcp_types import Tool as McpTool
 
 from .errors import ToolError
+from .example_prompt import example_task
 from .server import Server, Tool
 from .session import Reply, Session, refusal
 from .state import State, as_json
-from .task import example_task
 from .times import minute_text
 
 SESSION = "prove/session"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ..kit import Draw
 from ..people import EmailAddress, cast
+from .constants import OFFER_LASTS, increment
 from .state import Bid, Listing, ListingId, Market, MarketOffer
-from .terms import OFFER_LASTS, increment
 
 PEOPLE = 12
 

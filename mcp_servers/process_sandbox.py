@@ -1,8 +1,8 @@
 """Run a program that is not ours within limits, and leave none of its processes behind.
 
-It runs by its path, without the site's packages: `python -I -S launch.py <megabytes> -- <command> <arguments>`. It is
-to be the first of a process group of its own, and ends the group when the program ends, when it is asked to, or when
-whoever started it is gone.
+Run it by its path, without the site's packages: `python -I -S process_sandbox.py <megabytes> -- <command> ...`.
+It must lead a process group of its own. It ends the group when the program ends, when it is told to, or when the
+process that started it is gone.
 """
 
 import ctypes

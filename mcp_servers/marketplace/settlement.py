@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from ..kit import Table
 from ..people import EmailAddress, beginning
+from .constants import HELD_FOR, OFFER_LASTS, fee
 from .state import Listing, ListingId, ListingStatus, Market, MarketOffer, MarketTrade
-from .terms import HELD_FOR, OFFER_LASTS, fee
 
 Id = TypeVar("Id", bound=str)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from ..kit import Draw
-from .shelves import add_units
+from .inventory import add_units
 from .state import Chain, ChainStoreId, Kept, LoyaltyCard, Pickup, Product, Purchase, Return, Stock, Transfer, Travel
 
 HOLD = timedelta(hours=48)

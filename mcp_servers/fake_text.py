@@ -9,7 +9,7 @@ from typing import Any
 
 from faker import Factory
 
-from .kit.draw import Draw
+from .kit.rng import Draw
 
 PROVIDERS = [
     f"faker.providers.{name}" for name in ("address", "automotive", "color", "company", "job", "lorem", "person")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .showing import trash_entry
+from .serializers import trash_entry
 from .state import Disk, Node, TrashedItem
 from .views import TrashEntry
 
