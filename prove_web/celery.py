@@ -58,7 +58,7 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     task_default_queue="web",
-    task_routes={"prove_web.live.record": {"queue": "events"}, "training_worker.*": {"queue": "synthesis"}},
+    task_routes={"prove_web.live.ingest": {"queue": "events"}, "training_worker.*": {"queue": "synthesis"}},
     beat_schedule={
         "reconcile": {
             "task": "prove_web.live.reconcile",

@@ -173,9 +173,9 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "PROVE Studio"
 MFA_TOTP_TOLERANCE = 1  # clocks that are half a minute apart
 MFA_FORMS = {
-    "authenticate": "prove_web.accounts.signing_in.codes.Authenticate",
-    "reauthenticate": "prove_web.accounts.signing_in.codes.Reauthenticate",
-    "activate_totp": "prove_web.accounts.signing_in.codes.Activate",
+    "authenticate": "prove_web.accounts.signing_in.mfa_forms.Authenticate",
+    "reauthenticate": "prove_web.accounts.signing_in.mfa_forms.Reauthenticate",
+    "activate_totp": "prove_web.accounts.signing_in.mfa_forms.Activate",
     "add_webauthn": "prove_web.accounts.signing_in.passkeys.AddPasskey",
     "login_webauthn": "prove_web.accounts.signing_in.passkeys.SignInByPasskey",
     "authenticate_webauthn": "prove_web.accounts.signing_in.passkeys.AuthenticatePasskey",

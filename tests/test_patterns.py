@@ -31,9 +31,9 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "prove_web/live/log_search.py around": LITERAL,
     "prove_web/live/log_search.py seek": LITERAL,
     "prove_web/servers/arguments.py input_type": [*NATIVE.values()],
-    "prove_web/sharing/guest.py without": LITERAL,  # and a pattern that `untold` has
+    "prove_web/sharing/guest_sanitizer.py without": LITERAL,  # and a pattern that `untold` has
     "prove_web/supervisor/output.py __init__": LITERAL,
-    "prove_web/trajectories/mending.py said": LITERAL,
+    "prove_web/trajectories/edit_services.py said": LITERAL,
     "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
     "training_worker/prove/synthesis/dialogue.py names_entity": LITERAL,
     "training_worker/prove/synthesis/resolver.py find_rank": LITERAL,

@@ -8,7 +8,7 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        from .audit.watched import watch
-        from .signing_in import noted, sessions  # noqa: F401  # whose receivers listen from now on
+        from .audit.registry import watch
+        from .signing_in import sessions, signals  # noqa: F401  # whose receivers listen from now on
 
         watch()

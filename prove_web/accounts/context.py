@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Q
 from django.http import HttpRequest
 
-from prove_web.alerts.counting import open_alerts
+from prove_web.alerts.querysets import open_alerts
 from prove_web.supervisor.checks import LEAST_FREE, less_free
 
 from .models import Organisation, Project

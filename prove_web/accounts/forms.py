@@ -9,9 +9,9 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core.validators import validate_email
 from django.utils.text import slugify
 
+from .memberships import find
 from .models import Organisation, Project
 from .roles import Role
-from .team import find
 
 
 class SignIn(AuthenticationForm):

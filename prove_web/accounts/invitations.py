@@ -12,8 +12,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from .audit import acting
+from .memberships import free_name, hold
 from .models import Invitation, Membership, Organisation, User
-from .team import free_name, hold
 
 BYTES = 32
 UNDO = timedelta(days=1)  # for so long a withdrawn one can be given back

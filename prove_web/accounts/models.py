@@ -9,8 +9,8 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from .audit.entry import Entry
-from .kept import Kept
+from .audit.models import Entry
+from .managers import Kept
 from .roles import Role
 
 __all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "Project", "SavedView", "User"]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import invitation_pages, owner_pages, requiring, views
+from . import invitation_pages, require_mfa_views, team_views, views
 from .audit import pages as audit_pages
 from .signing_in import urls as signing_in
 
@@ -15,8 +15,12 @@ urlpatterns = [
     path("<slug:organisation>/members/<int:member>/change/", views.member_change, name="member-change"),
     path("<slug:organisation>/members/<int:member>/remove/", views.member_remove, name="member-remove"),
     path("<slug:organisation>/members/leave/", views.leave, name="leave"),
-    path("<slug:organisation>/members/team/", owner_pages.team_edit, name="team-edit"),
-    path("<slug:organisation>/members/second-factor/", requiring.second_factor_require, name="second-factor-require"),
+    path("<slug:organisation>/members/team/", team_views.team_edit, name="team-edit"),
+    path(
+        "<slug:organisation>/members/second-factor/",
+        require_mfa_views.second_factor_require,
+        name="second-factor-require",
+    ),
     path("<slug:organisation>/members/invite/", invitation_pages.invitation_new, name="invitation-new"),
     path(
         "<slug:organisation>/members/invitations/<int:invitation>/withdraw/",

@@ -14,15 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from . import second_factor
-from .departing import ending, told
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
 from .invitations import listed
+from .memberships import Added, LastOwner, add, change, remove
 from .models import Invitation, Membership, Organisation, Project
+from .offboarding import ending, told
 from .permissions import Action, in_organisation, signed_in
-from .requiring import DAYS
+from .require_mfa_views import DAYS
 from .roles import Role
-from .team import Added, LastOwner, add, change, remove
 
 
 @signed_in

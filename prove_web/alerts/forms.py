@@ -13,8 +13,8 @@ from prove_web.experiments.models import RunKind
 from training_worker.prove.alerts.presets import PATTERNS, Preset
 from training_worker.prove.metrics import BY_NAME, METRICS
 
-from .guard import Refused, parsed
 from .models import Aggregate, Comparison, Rule, Webhook
+from .ssrf import Refused, parsed
 
 HELD_OUT = {
     "reward": "Reward",

@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
-from .acting import SNOOZED, NotDone, act, asked
 from .exemplars import exemplars
 from .forms import about, words
 from .models import Alert, Rule
-from .telling import Bell, bell_of, set_bell
+from .notifications import Bell, bell_of, set_bell
+from .services import SNOOZED, NotDone, act, asked
 
 PER_PAGE = 25
 

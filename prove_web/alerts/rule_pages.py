@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.alerts.presets import PRESETS, Preset

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from django.db.models import Q, QuerySet
 
 from prove_web.experiments.defaults import DEFAULTS
+from prove_web.experiments.metric_series import number
 from prove_web.experiments.models import Run
-from prove_web.experiments.points import number
 from training_worker.prove.alerts.rule_engine import Condition, Value, overfitted
 
 from .models import Rule

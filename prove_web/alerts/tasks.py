@@ -9,7 +9,7 @@ from django.db import close_old_connections
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
 
-from .asking import DELIVER, WATCH, begun
+from .dispatch import DELIVER, WATCH, begun
 
 FIRST, LONGEST, TRIES = 15, 900, 6  # seconds before the first try after one that failed, at most, and how many
 
@@ -20,7 +20,7 @@ def watch(job: str) -> None:
     close_old_connections()
     from prove_web.experiments.models import Run
 
-    from .watching import watch as held
+    from .evaluator import watch as held
 
     begun(job)
     run = Run.objects.select_related("job", "dataset").filter(job=job, deleted_at=None).first()
@@ -32,7 +32,7 @@ def watch(job: str) -> None:
 def pass_over() -> None:
     """Look at what nobody reports: silence, the disk, jobs that were lost, what was not told yet."""
     close_old_connections()
-    from .passing import pass_over as over
+    from .periodic import pass_over as over
 
     over()
 
@@ -41,8 +41,8 @@ def pass_over() -> None:
 def deliver(self: Any, delivery: int) -> None:
     """Tell a webhook; again later if that fails in a way that may pass."""
     close_old_connections()
-    from .delivering import NotNow
-    from .delivering import deliver as told
+    from .webhook_delivery import NotNow
+    from .webhook_delivery import deliver as told
 
     try:
         told(delivery, last=self.request.retries >= TRIES)

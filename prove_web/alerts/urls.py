@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import hook_pages, pages, rule_pages
+from . import pages, rule_pages, webhook_views
 
 urlpatterns = [
     path("alerts/", pages.alerts, name="alerts"),
@@ -12,9 +12,9 @@ urlpatterns = [
     path("alerts/rules/new/", rule_pages.alert_rule_new, name="alert-rule-new"),
     path("alerts/rules/<int:rule>/", rule_pages.alert_rule, name="alert-rule"),
     path("alerts/rules/<int:rule>/switch/", rule_pages.alert_rule_switch, name="alert-rule-switch"),
-    path("alerts/webhooks/", hook_pages.webhooks, name="webhooks"),
-    path("alerts/webhooks/<int:hook>/", hook_pages.webhook, name="webhook"),
-    path("alerts/webhooks/<int:hook>/change/", hook_pages.webhook_change, name="webhook-change"),
+    path("alerts/webhooks/", webhook_views.webhooks, name="webhooks"),
+    path("alerts/webhooks/<int:hook>/", webhook_views.webhook, name="webhook"),
+    path("alerts/webhooks/<int:hook>/change/", webhook_views.webhook_change, name="webhook-change"),
     path("alerts/<int:alert>/", pages.alert, name="alert"),
     path("alerts/<int:alert>/change/", pages.alert_change, name="alert-change"),
 ]

@@ -1,7 +1,7 @@
 """The API of version 1: all its rooms together. Everything below /api/v1/ is made here.
 
-A room's operations are a `Router` in a file of `routes/`, each under a rule of rules.py. To add a room, import its
-router and put it into ROUTERS; the tests then ask it as everyone, and the document and its page have it.
+A room's operations are a `Router` in a file of `routes/`, each under a rule of permissions.py. To add a room, import
+its router and put it into ROUTERS; the tests then ask it as everyone, and the document and its page have it.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 
 from .auth import either
+from .errors import explain
 from .parsing import Careful
-from .refusals import explain
+from .permissions import signed_in
 from .routes import (
     adjudication,
     agreement,
     alert_rules,
     alerts,
-    branches,
-    bulk,
-    by_hand,
     comments,
-    connecting,
-    curves,
     datasets,
     environment,
     evaluations,
     exports,
-    fixing,
-    forecasts,
+    external_rollouts,
+    external_runs,
     imports,
     jobs,
-    marks,
+    leaderboards,
     organisations,
-    outcomes,
-    outside,
     policies,
     projects,
     queues,
     reviews,
     rewards,
-    rollout_worlds,
+    rollout_sessions,
+    run_estimates,
+    run_metadata,
+    run_metrics,
     runs,
+    runs_bulk,
     saved_calls,
+    saved_views,
     servers,
+    session_forks,
+    session_tokens,
+    session_trajectories,
     sessions,
     sharing,
-    standings,
-    sweep_plans,
+    sweep_preview,
     sweeps,
-    told_rollouts,
+    tool_outcomes,
     trajectories,
-    views,
+    trajectory_edits,
     webhooks,
 )
-from .rules import signed_in
 from .schemas import Refusal
 
 VERSION = "1"
@@ -70,16 +70,16 @@ ROUTERS = (
     servers.router,
     environment.router,
     sessions.router,
-    branches.router,
-    connecting.router,
+    session_forks.router,
+    session_tokens.router,
     saved_calls.router,
-    by_hand.router,
+    session_trajectories.router,
     datasets.router,
     imports.router,
     trajectories.router,
     comments.router,
-    fixing.router,
-    views.router,
+    trajectory_edits.router,
+    saved_views.router,
     queues.router,
     reviews.router,
     adjudication.router,
@@ -87,19 +87,19 @@ ROUTERS = (
     rewards.router,
     policies.router,
     runs.router,
-    bulk.router,
-    forecasts.router,
+    runs_bulk.router,
+    run_estimates.router,
     sweeps.router,
-    sweep_plans.router,
-    outside.router,
-    told_rollouts.router,
-    marks.router,
-    curves.router,
-    outcomes.router,
+    sweep_preview.router,
+    external_runs.router,
+    external_rollouts.router,
+    run_metadata.router,
+    run_metrics.router,
+    tool_outcomes.router,
     exports.router,
-    rollout_worlds.router,
+    rollout_sessions.router,
     evaluations.router,
-    standings.router,
+    leaderboards.router,
     alert_rules.router,
     webhooks.router,
     alerts.router,

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
 
+from .errors import Refused, too_many
 from .models import ApiToken
-from .refusals import Refused, too_many
 from .throttle import requests
 from .tokens import admitted
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import signed_in
 
 from .api import document
-from .described import described
+from .openapi_docs import described
 
 
 @signed_in

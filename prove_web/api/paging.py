@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from ninja import Schema
 from pydantic import Field
 
-from .refusals import Refused
+from .errors import Refused
 
 MOST = 200
 Item = TypeVar("Item")

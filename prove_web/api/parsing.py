@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.parser import Parser
 
-from .refusals import Refused, not_json
+from .errors import Refused, not_json
 
 DEEPEST = 40  # levels of lists and objects in a body
 NUL = "\0"

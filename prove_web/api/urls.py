@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 
 from . import document_page, token_pages
 from .api import NAMESPACE, api
-from .refusals import Refused
+from .errors import Refused
 
 TOKENS = "<slug:organisation>/members/tokens/"
 

@@ -13,8 +13,8 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.servers.forms import MOST_SEED, SIZES
 
+from .enabled_servers import environment_of, offered
 from .models import Environment, ThirdParty
-from .offered import environment_of, offered
 
 MOST_WORDS = 40
 NAME = r"\A[a-z][a-z0-9_]{0,39}\Z"

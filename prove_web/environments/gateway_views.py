@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from . import gateway
+from .form_view import UNPROCESSABLE, gateway_context, page
 from .forms import GatewaySessionForm
-from .page import UNPROCESSABLE, gateway_context, page
 
 HERE = "#gateway-title"
 DONE = {

@@ -12,8 +12,8 @@ from prove_web.celery import app
 def check(check: int) -> None:
     """Run one server's laws, unless someone removed what asked for it."""
     close_old_connections()
-    from .checking import run
     from .models import ServerCheck
+    from .server_checks import run
 
     asked = ServerCheck.objects.filter(pk=check, ended_at=None).first()
     if asked is not None:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import gateway_views, others, views
+from . import gateway_views, third_party_views, views
 
 urlpatterns = [
     path("environments/", views.environments, name="environments"),
@@ -14,7 +14,7 @@ urlpatterns = [
     path("environments/versions/<slug:server>/", views.server_versions, name="server-versions"),
     path("environments/check/", views.check_all, name="servers-check"),
     path("environments/check/<slug:server>/", views.check, name="server-check"),
-    path("environments/third-party/", others.add, name="third-party-add"),
-    path("environments/third-party/<int:other>/", others.one, name="third-party"),
-    path("environments/third-party/<int:other>/remove/", others.remove, name="third-party-remove"),
+    path("environments/third-party/", third_party_views.add, name="third-party-add"),
+    path("environments/third-party/<int:other>/", third_party_views.one, name="third-party"),
+    path("environments/third-party/<int:other>/remove/", third_party_views.remove, name="third-party-remove"),
 ]

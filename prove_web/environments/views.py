@@ -10,12 +10,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.live import messages as broker
+from prove_web.live import message_broker as broker
 
-from . import checking, versions
+from . import server_checks, versions
+from .form_view import UNPROCESSABLE, page
 from .forms import EnvironmentForm
 from .models import ServerCheck
-from .page import UNPROCESSABLE, page
 
 CHECK = "prove_web.environments.check"
 
@@ -76,11 +76,11 @@ def start(request: ProjectRequest, servers: list[str]) -> None:
 
 def ask(servers: list[str]) -> str:
     """Ask for a check of those that are not being checked; why nobody could be asked, or nothing."""
-    known = checking.health(servers)
+    known = server_checks.health(servers)
     for name in servers:
         if known[name].at_work:
             continue
-        asked = checking.asked(name)
+        asked = server_checks.asked(name)
         if not broker.later(CHECK, check=asked.pk):
             why = "The broker does not answer, so nobody could be asked to run it."
             ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())

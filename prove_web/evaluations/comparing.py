@@ -11,8 +11,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.experiments.compare.parting import parted
-from prove_web.trajectories.chips import Chip
+from prove_web.experiments.compare.divergence import parted
+from prove_web.trajectories.call_badges import Chip
 from prove_web.trajectories.conversation import CallCard, Turn, of_rollout
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
 from training_worker.prove.benchmarks.protocol import Result
@@ -21,9 +21,9 @@ from training_worker.prove.trajectory import ToolCall
 from .item_page import item_at, neighbours
 from .models import Evaluation, EvaluationItem
 from .paired import Comparison, compared, rows_of
-from .relatives import choices, evaluation_of, identity_of
+from .querysets import choices, evaluation_of, identity_of
 from .reports import categories_of, title_of
-from .stored import NoConversation, result_of
+from .storage import NoConversation, result_of
 
 DIFFERS = Chip("Differs from here", "warn", "The first call that the two conversations do not share")
 

@@ -11,14 +11,14 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.evaluation import act_rows
-from prove_web.live.advice import advice
+from prove_web.live.hints import advice
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.report import Report
 
 from .failures import failures_of
 from .items import listed
 from .models import Evaluation
-from .relatives import choices, evaluation_of
+from .querysets import choices, evaluation_of
 from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
 
 SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")

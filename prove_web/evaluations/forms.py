@@ -10,7 +10,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.forms import usable
-from prove_web.experiments.starting import PolicyField
+from prove_web.experiments.initial_policy import PolicyField
 from training_worker.prove.benchmarks.allowlist import ENDPOINTS, URL, leads_out
 from training_worker.prove.benchmarks.registry import KNOWN, Known, Option
 

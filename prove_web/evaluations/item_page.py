@@ -15,9 +15,9 @@ from training_worker.prove.trajectory import dumps
 
 from .items import filtered
 from .models import Evaluation, EvaluationItem
-from .relatives import evaluation_of, others, why_not
+from .querysets import evaluation_of, others, why_not
 from .reports import title_of
-from .stored import NoConversation, result_of
+from .storage import NoConversation, result_of
 
 MOST_ELSEWHERE = 20
 

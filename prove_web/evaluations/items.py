@@ -13,11 +13,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.experiments.listing import column
+from prove_web.experiments.querysets import column
 from prove_web.trajectories.filters import tidy
 
 from .models import Evaluation, EvaluationItem
-from .relatives import evaluation_of
+from .querysets import evaluation_of
 
 ROWS = 50
 OUTCOMES = (("passed", "Passed"), ("failed", "Failed"))

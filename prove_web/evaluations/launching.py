@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import enqueue

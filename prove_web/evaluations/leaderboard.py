@@ -13,14 +13,14 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.experiments.chance import Difference, of_scores
-from prove_web.experiments.listing import column
+from prove_web.experiments.querysets import column
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.intervals import Score
 from training_worker.prove.benchmarks.registry import KNOWN
 
 from .models import Evaluation
+from .ranking import Board, Cell, Standing, boards, cell, ended
 from .reports import title_of
-from .standings import Board, Cell, Standing, boards, cell, ended
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.experiments.listing import Sorting, column
 from prove_web.experiments.models import Run
+from prove_web.experiments.querysets import Sorting, column
 from prove_web.live.models import State
 from training_worker.prove.benchmarks.registry import KNOWN
 
+from .annotations import listed
 from .models import Evaluation, EvaluationItem
-from .rows import listed
 
 ROWS = 25
 FILTERS = ("q", "benchmark", "model", "run", "state")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project
+from prove_web.experiments.initial_policy import WARM, flat, left_choices, policy_choices
 from prove_web.experiments.models import Run
-from prove_web.experiments.starting import WARM, flat, left_choices, policy_choices
 from training_worker.prove.benchmarks.allowlist import endpoints
 from training_worker.prove.models import BEST, OF_RUN, best_of
 from training_worker.warm import SERVERS as WARM_SERVERS

@@ -12,16 +12,16 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.call_tree import looked_at
 from prove_web.experiments.groups import Group, Member
-from prove_web.experiments.parted import looked_at
 from training_worker.prove.benchmarks.protocol import task_of
 from training_worker.prove.trajectory import Rollout
 
 from .item_page import item_at, trials
 from .models import EvaluationItem
-from .relatives import evaluation_of
+from .querysets import evaluation_of
 from .reports import title_of
-from .stored import NoConversation, result_of
+from .storage import NoConversation, result_of
 
 
 @dataclass(frozen=True)

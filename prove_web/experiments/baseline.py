@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
-from .keeping import in_sight
+from .metric_series import number
 from .models import Run
-from .points import number
+from .run_metadata import in_sight
 
 OFFERED = 50  # runs that can be chosen on the page
 NONE = "none"

@@ -14,28 +14,28 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts import audit
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.evaluations.rows import listed
-from prove_web.live.advice import advice
-from prove_web.whole import whole
+from prove_web.evaluations.annotations import listed
+from prove_web.live.hints import advice
+from prove_web.parse_int import whole
 from training_worker.prove.event_data import readable
 
-from . import configured, evaluation
+from . import config_display, evaluation
 from .baseline import choices, chosen
+from .chart_markers import KINDS
 from .charts import charts_of, grouped
+from .checkpoint_table import shelf
 from .checkpoints import Checkpoint, checkpoints, zipped
-from .figures import WINDOW, figures
-from .heading import title, waiting_before
+from .eval_slices import cuts
+from .initial_policy import WARM, title_of
 from .lineage import lineage
-from .marks import KINDS
+from .metric_series import snapshot
 from .models import Run
 from .outside import TRACKERS
-from .points import snapshot
+from .page_title import title, waiting_before
 from .reward_scale import SCORED, in_words, rescored, same_reward
 from .rollouts import notable
 from .saved_rewards import called
-from .shelf import shelf
-from .slices import cuts
-from .starting import WARM, title_of
+from .summary_tiles import WINDOW, figures
 
 
 def run_of(project: Project, number: int) -> Run:
@@ -67,10 +67,10 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     path, base = run.project.path, moves["base"]
     started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
     return {
-        "settings": configured.settings(run, moves["scored_by"]),
-        "departure": configured.departure(run),
+        "settings": config_display.settings(run, moves["scored_by"]),
+        "departure": config_display.departure(run),
         "start": title_of(run.config.get("policy", WARM), run.project),
-        "texts": configured.texts(run),
+        "texts": config_display.texts(run),
         "environment": environment(started.last() or {}),
         "charts": [chart.spec for chart in charts_of(run)],
         "groups": grouped(run),

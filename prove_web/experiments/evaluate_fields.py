@@ -12,7 +12,7 @@ from django.conf import settings
 from training_worker.prove.benchmarks.registry import KNOWN
 
 from .defaults import EVALUATE
-from .inputs import yes_or_no
+from .form_fields import yes_or_no
 from .models import Run
 
 NAMES = tuple(EVALUATE)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.space import NoRoom
+from prove_web.disk_guard import NoRoom
 
 from .checkpoints import Checkpoint
 from .detail import checkpoint_of, packed, run_of

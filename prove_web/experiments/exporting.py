@@ -12,8 +12,8 @@ from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.trajectory import dumps
 
 from .models import Run
+from .rollout_storage import StoredRun
 from .rollouts import NoRollouts, explained
-from .stored import StoredRun
 
 TOGETHER = 1_000  # points in memory at a time
 

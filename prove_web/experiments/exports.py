@@ -17,14 +17,14 @@ from pathlib import Path
 
 from django.conf import settings
 
-from prove_web.live.failing import fault
-from prove_web.live.messages import later
+from prove_web.disk_guard import NoRoom, room_for, size_of
+from prove_web.live.error_text import fault
+from prove_web.live.message_broker import later
 from prove_web.live.models import FILES, Job
-from prove_web.space import NoRoom, room_for, size_of
 
 from .checkpoints import Checkpoint
-from .outlook import folder_of
-from .starting import WARM
+from .initial_policy import WARM
+from .run_estimate import folder_of
 
 TASK = "prove_web.experiments.export"
 LONGEST = 3600  # seconds that an export may take

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .inputs import TIMES
+from .form_fields import TIMES
 from .models import RunKind
 
 Value = Callable[[str], Any]

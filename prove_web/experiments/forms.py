@@ -18,15 +18,15 @@ from prove_web.trajectories.models import Dataset
 from . import evaluate_fields, grpo_fields, machine_fields, reward_fields, saved_rewards
 from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, SUPERVISED, SWITCHES
 from .evaluate_fields import EvaluateFields
+from .form_fields import number, plain
+from .form_layout import SECTIONS, Section
 from .grpo_fields import GRPOFields
-from .inputs import number, plain
+from .initial_policy import Choices, PolicyField, policy_choices
 from .machine_fields import MachineFields
 from .models import Run, RunKind, SavedReward
 from .recipes import TITLES
+from .reward_config import short
 from .reward_fields import RewardFields
-from .scored import short
-from .sections import SECTIONS, Section
-from .starting import Choices, PolicyField, policy_choices
 
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 

@@ -13,10 +13,10 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.store.record import COMPONENTS
 from training_worker.prove.trajectory import Rollout
 
+from .call_tree import looked_at
 from .detail import run_of
 from .groups import EQUAL, Group
 from .models import Run
-from .parted import looked_at
 from .rollouts import NoRollouts, examples_of, groups_in, rollouts_of, table_of
 
 PARTS = {"members": "group_members", "": "group"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from .inputs import choice, number, yes_or_no
+from .form_fields import choice, number, yes_or_no
 
 BASIC = ("prompts", "group", "temperature", "beta")
 LOSSES = (("dapo", "DAPO"), ("dr_grpo", "Dr. GRPO"), ("grpo", "GRPO"), ("bnpo", "BNPO"))

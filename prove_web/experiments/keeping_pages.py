@@ -10,16 +10,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
-from . import keeping
-from .keeping import NotesDiffer, NotKept
+from . import run_metadata
 from .models import Run
+from .run_metadata import NotesDiffer, NotKept
 
 
 def one_in_sight(request: ProjectRequest, number: int) -> Run:
     """Raises Http404."""
-    rows = keeping.in_sight(request.project).select_related("job__project", "base")
+    rows = run_metadata.in_sight(request.project).select_related("job__project", "base")
     found: Run = get_object_or_404(rows, number=number)
     found.project = request.project
     return found
@@ -32,12 +32,12 @@ def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
     found, asked = one_in_sight(request, run), request.POST
     try:
         if "tags" in asked:
-            keeping.set_tags(found, keeping.read_tags(asked["tags"]))
+            run_metadata.set_tags(found, run_metadata.read_tags(asked["tags"]))
         if "add" in asked or "remove" in asked:
-            add, remove = (keeping.read_tags(asked.get(name, "")) for name in ("add", "remove"))
-            keeping.change_tags(found, add, remove)
+            add, remove = (run_metadata.read_tags(asked.get(name, "")) for name in ("add", "remove"))
+            run_metadata.change_tags(found, add, remove)
         if asked.get("pin") in ("yes", "no"):
-            keeping.pin(found, asked["pin"] == "yes")
+            run_metadata.pin(found, asked["pin"] == "yes")
     except NotKept as why:
         return marks(request, found, str(why))
     return marks(request, found)
@@ -50,11 +50,11 @@ def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
     found, asked = one_in_sight(request, run), request.POST
     try:
         if "name" in asked:
-            keeping.rename(found, asked["name"])
+            run_metadata.rename(found, asked["name"])
         if asked.get("archived") in ("yes", "no"):
-            keeping.archive(found, asked["archived"] == "yes")
+            run_metadata.archive(found, asked["archived"] == "yes")
         if "base" in asked:
-            keeping.set_base(found, base_of(request, asked["base"]))
+            run_metadata.set_base(found, base_of(request, asked["base"]))
     except NotKept as why:
         return marks(request, found, str(why))
     return marks(request, found)
@@ -64,7 +64,7 @@ def base_of(request: ProjectRequest, number: str) -> Run | None:
     """The run that was chosen as a baseline. Raises NotKept."""
     if not number:
         return None
-    found = keeping.in_sight(request.project).filter(number=whole(number)).first()
+    found = run_metadata.in_sight(request.project).filter(number=whole(number)).first()
     if found is None:
         raise NotKept(f"There is no run {number[:20]} here to measure against. Choose another one.")
     return found
@@ -89,7 +89,7 @@ def run_notes(request: ProjectRequest, run: int) -> HttpResponse:
         return redirect(found)
     context: dict[str, Any] = {"run": found}
     try:
-        keeping.write_notes(found, text, revision)
+        run_metadata.write_notes(found, text, revision)
     except NotesDiffer as differ:
         found.notes = differ.theirs
         context |= {"fault": str(differ), "typed": text, "theirs": differ.theirs}

@@ -10,27 +10,27 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.evaluations.queueing import evaluate_after
+from prove_web.evaluations.after_run import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.sharing import numbers
+from prove_web.parse_int import whole
+from prove_web.sharing import sequences
 from prove_web.sharing.models import Deletion
-from prove_web.trajectories.by_hand import VERSION as BY_HAND
+from prove_web.trajectories.manual_dataset import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
-from prove_web.whole import whole
 
-from . import evaluate_fields, trials
-from .by_api import by_api
-from .differences import called_by, differences
+from . import dry_run, evaluate_fields
+from .api_snippet import by_api
+from .config_diff import called_by, differences
 from .forecast import forecast
 from .forms import RunForm, copied, launched, usable
+from .initial_policy import audit_of
 from .models import Run, RunKind, Sweep
-from .outlook import figures
 from .recipes import TITLES, filled
-from .starting import audit_of
+from .run_estimate import figures
 
 KIND_OF_JOB = {RunKind.GRPO: Kind.RUN, RunKind.SFT: Kind.SFT}
 LOOK = "look"  # asks to see the form as it stands, and to launch nothing
@@ -73,11 +73,11 @@ def run_new(request: ProjectRequest) -> HttpResponse:
 def told_of(form: RunForm) -> dict[str, Any]:
     """What the page says of the settings as they stand; of what they come to, only once they make sense."""
     policy = str(form["policy"].value() or "")
-    told = {"forecast": forecast(form), "audit": audit_of(policy), "model": policy, "prompts": trials.PROMPTS}
+    told = {"forecast": forecast(form), "audit": audit_of(policy), "model": policy, "prompts": dry_run.PROMPTS}
     if (whole := complete_form(form)) is None:
         return told
     project, kind, base = form.project, whole.cleaned_data["kind"], whole.cleaned_data["base"]
-    trial = trials.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
+    trial = dry_run.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
     told |= {"whole": whole, "figures": figures(project, kind, whole.spec, trial)}
     told |= {"trial": trial, "can_try": kind == RunKind.GRPO}
     if base is None:
@@ -103,9 +103,9 @@ def tried(request: ProjectRequest, form: RunForm) -> None:
     if whole is None or whole.cleaned_data["kind"] != RunKind.GRPO:
         messages.error(request, "These settings cannot be tried yet: launch shows what is wrong with them.")
     elif asked == "try":
-        trials.begin(request.project, request.user, whole.spec)
+        dry_run.begin(request.project, request.user, whole.spec)
     else:
-        trials.end(request.project, whole.spec)
+        dry_run.end(request.project, whole.spec)
 
 
 def typed(data: Any) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def offered(project: Project) -> Dataset | None:
 
 
 def next_number(project: Project) -> int:
-    return numbers.next_number(project, Run, Deletion.Kind.RUN)
+    return sequences.next_number(project, Run, Deletion.Kind.RUN)
 
 
 def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = None, **varied: str) -> Run:

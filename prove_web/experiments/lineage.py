@@ -15,8 +15,8 @@ from prove_web.review.models import Queue
 from prove_web.trajectories.lineage import Link, set_link, sources
 
 from .checkpoints import Checkpoint
+from .initial_policy import WARM
 from .models import Run, RunKind
-from .starting import WARM
 
 MOST = 6  # of a kind
 SHORT = 8  # characters of a digest

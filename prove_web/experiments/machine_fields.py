@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from .defaults import CORES, SWITCHES
-from .inputs import choice, number, yes_or_no
+from .form_fields import choice, number, yes_or_no
 
 SHARDED = ("fsdp", "zero2", "zero3")
 SPREAD = ("fsdp", "zero3")  # in these, rollouts of unequal length would wait for each other for ever

@@ -23,9 +23,9 @@ from training_worker.prove.store.folder import RolloutFolder
 from training_worker.prove.store.record import Kept, Tokens
 from training_worker.prove.trajectory import Example, Rollout
 
-from .index import record_rollouts
+from .metric_summary import rebuild
 from .models import HeldOut, Point, Run, RunKind, Sweep
-from .summary import rebuild
+from .rollout_index import record_rollouts
 
 TAG = "load test"
 NOTES = "Made by `load_runs` to measure pages: its values are drawn, nothing was trained."

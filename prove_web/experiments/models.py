@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.urls import reverse
 
-from prove_web.accounts.kept import Kept
+from prove_web.accounts.managers import Kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset, Trajectory
@@ -103,7 +103,7 @@ class Run(models.Model):
 
 
 class RunSetting(models.Model):
-    """A setting that the program of a run trained elsewhere told, as tables compare it (see outside/given.py)."""
+    """A setting reported by the program of an external run, as tables compare it (outside/config_flatten.py)."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="given")
     name = models.CharField(max_length=72)
@@ -146,7 +146,7 @@ class HeldOut(models.Model):
 
 
 class MetricSummary(models.Model):
-    """What tables show of one metric of a run, or of what was measured on held-out worlds (see summary.py).
+    """What tables show of one metric of a run, or of what was measured on held-out worlds (see metric_summary.py).
 
     `now` and `start` are means over the newest and the first steps, `mean_20` over the newest 20; null where none of
     those tells the metric. `small` is its curve, thinned out: how many steps a place of it has, sums and counts.

@@ -9,8 +9,8 @@ from typing import Any
 from training_worker.prove.training_presets import RATES, RECIPES, settings_of
 
 from .defaults import START
-from .inputs import plain
-from .starting import audit_of, model_folder
+from .form_fields import plain
+from .initial_policy import audit_of, model_folder
 
 TITLES = {
     "tiny": "Tiny policy on a CPU",

@@ -13,9 +13,9 @@ from django.db.models import Max
 from prove_web.live.models import TRAINS, Job
 from training_worker.prove.json_numbers import ODD
 
-from .index import record_rollouts
+from .metric_summary import extend, refill
 from .models import HELD_OUT, POINTS, HeldOut, Point, RolloutGroup, Run, StepRollouts
-from .summary import extend, refill
+from .rollout_index import record_rollouts
 
 Curve = type[Point] | type[HeldOut]
 TABLES: dict[str, Curve] = {"step": Point, "held_out": HeldOut}

@@ -12,7 +12,7 @@ from django import forms
 from training_worker.prove.reward import PRESETS
 
 from .defaults import REWARD
-from .inputs import choice, number
+from .form_fields import choice, number
 
 OWN = "own"
 SAVED = "saved-"  # and the key of a reward of the project (see saved_rewards.py)

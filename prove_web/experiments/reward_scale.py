@@ -13,7 +13,7 @@ from training_worker.prove.metrics import BY_NAME, HELD_OUT, TERMS
 from training_worker.prove.reward import RewardConfig
 
 from .models import Run, RunKind
-from .scored import said, scored_by
+from .reward_config import said, scored_by
 
 HELD = {metric.name for metric in HELD_OUT}
 # metrics of a step that the definition of the reward decides

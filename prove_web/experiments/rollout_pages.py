@@ -10,18 +10,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.anatomy import anatomy
 from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
+from prove_web.trajectories.detail import anatomy
 from training_worker.prove.store.query import StepTable
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
+from .credit import ledger
 from .detail import run_of
 from .groups import Group, Member
-from .ledger import ledger
 from .models import Run, RunKind
+from .reward_config import said, scored_at, top
 from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
-from .scored import said, scored_at, top
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:

@@ -23,8 +23,8 @@ from training_worker.prove.trajectory import Example, Rollout, ToolCall, Unreada
 from .forms import DEFAULTS
 from .groups import Group, group_of
 from .models import Run, RunKind
-from .scored import top
-from .stored import StoredRun
+from .reward_config import top
+from .rollout_storage import StoredRun
 
 AWAY = (
     "The storage that has this run's rollouts does not answer; its curves are kept here. "

@@ -11,8 +11,8 @@ from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_
 
 from .defaults import REWARD
 from .models import SavedReward
+from .reward_config import said
 from .reward_fields import SAVED, changed
-from .scored import said
 
 
 def key(one: SavedReward) -> str:

@@ -20,8 +20,8 @@ from typing_extensions import TypedDict
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.outcomes import OF_CALLS
 
-from .index import TOLD, UNTRIED
 from .models import RolloutGroup, Run
+from .rollout_index import TOLD, UNTRIED
 
 NAMES = ("tool", "outcome", "untried", "end", "example")
 NUMBERS = ("reward", "advantage", "step", "calls", "failed", "tokens")

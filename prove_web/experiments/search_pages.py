@@ -16,8 +16,8 @@ from training_worker.prove.outcomes import OF_CALLS
 from .detail import run_of
 from .groups import Group, Member
 from .models import RolloutGroup, Run
+from .reward_config import top
 from .rollouts import examples_of
-from .scored import top
 from .search import Found, Query
 
 ROWS = 50

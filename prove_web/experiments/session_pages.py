@@ -12,10 +12,10 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.servers.calls import MOST_CALLS
 from prove_web.servers.models import LiveSession, Source
-from prove_web.servers.opened import NoWorld, of_rollout, open_after, stale
+from prove_web.servers.session_from_trajectory import NoWorld, of_rollout, open_after, stale
 from prove_web.servers.session_page import number
+from prove_web.servers.session_services import MOST_CALLS
 
 from .detail import run_of
 from .models import Run

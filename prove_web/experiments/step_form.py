@@ -8,8 +8,8 @@ from training_worker.prove.outcomes import OF_CALLS
 from training_worker.prove.store.query import ORDERS, Asked
 from training_worker.prove.store.record import COMPONENTS
 
-from .heat import TITLES
 from .templatetags.runs import ENDS
+from .tool_outcomes import TITLES
 
 LONGEST = 120
 

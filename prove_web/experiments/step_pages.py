@@ -18,9 +18,9 @@ from training_worker.prove.store.record import COMPONENTS
 from .detail import run_of
 from .groups import Group, member_of
 from .models import Run
+from .reward_config import said
 from .rollout_pages import neighbours
 from .rollouts import NoRollouts, examples_of, groups_in, table_of
-from .scored import said
 from .step_form import StepForm, order_of
 from .step_stats import Stat, ordered, stats_of, summary
 

@@ -14,7 +14,7 @@ from .defaults import EVALUATE
 from .forms import Offer, RunForm, usable
 from .models import Sweep
 from .reward_fields import ABLATIONS
-from .space import MOST, BadSpace, Member, drawn, grid, parse
+from .search_space import MOST, BadSpace, Member, drawn, grid, parse
 
 ROWS = 4  # settings that may vary at once
 NEVER = {"name", "recipe", "base", *EVALUATE}  # these tell runs apart, fill others in, or come after

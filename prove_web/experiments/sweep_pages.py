@@ -14,21 +14,31 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State, StopLevel
 
-from .compare.chosen import MOST as MOST_COMPARED
+from .compare.params import MOST as MOST_COMPARED
 from .forms import RunForm, of_reward, usable, worded
 from .launching import beginning, told_of, typed
-from .listing import sparklines
 from .models import Run, Sweep
-from .scored import said
+from .querysets import sparklines
+from .reward_config import said
+from .sweep_analysis import ENOUGH, parallel, weights
+from .sweep_estimate import outlook
 from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of, rows_of
-from .sweep_found import ENOUGH, parallel, weights
-from .sweep_outlook import outlook
 from .sweep_plot import Ended, plot
-from .sweeping import best_of, counted, ended_of, launch_all, members_of, next_number, stop_all, sweep_of, titles_of
+from .sweep_services import (
+    best_of,
+    counted,
+    ended_of,
+    launch_all,
+    members_of,
+    next_number,
+    stop_all,
+    sweep_of,
+    titles_of,
+)
 
 ROWS = 25
 

@@ -11,8 +11,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.what_if import answered, compared
 
 from .detail import run_of
+from .reward_config import scored_at
 from .rollouts import NoRollouts, examples_of, rollout_of
-from .scored import scored_at
 
 
 @in_project(Action.VIEW)

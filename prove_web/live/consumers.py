@@ -10,10 +10,10 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from prove_web.operations import measures
+from prove_web.operations import counters
 
 from .hub import hub
-from .seeing import Topic, permitted
+from .socket_permissions import Topic, permitted
 
 NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
 LONGEST = 16_384  # bytes
@@ -36,13 +36,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.topics: set[Topic] = set()
         self.person: int = self.scope["user"].pk or 0
         self.session: str = getattr(self.scope.get("session"), "session_key", None) or ""
-        measures.sockets.inc()
+        counters.sockets.inc()
         await self.accept()
         if not self.scope["user"].is_authenticated:
             await self.close(NOT_SIGNED_IN)
 
     async def disconnect(self, code: int) -> None:
-        measures.sockets.dec()
+        counters.sockets.dec()
         if self.topics:
             hub().leave(self)
 

@@ -22,7 +22,7 @@ from channels.layers import get_channel_layer
 from prove_web.accounts.signing_in.sessions import open_ones
 
 from .deltas import deltas, newest, session_now, trajectory_now
-from .seeing import Topic, permitted
+from .socket_permissions import Topic, permitted
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # seconds after which the hub looks without a hint

@@ -1,4 +1,4 @@
-"""The life of a job, as people see it: launched, asked to stop, resumed. What workers report is in record.py."""
+"""The life of a job, as people see it: launched, asked to stop, resumed. What workers report is in ingest.py."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
-from prove_web.accounts.holding import hold
+from prove_web.accounts.locks import hold
 
-from . import messages
+from . import message_broker
 from .models import AT_WORK, ENDED, Job, JobEvent, State, StopLevel
-from .queueing import arrange
+from .priority import arrange
 
 log = logging.getLogger(__name__)
 MOST_FAILURES = 3  # attempts in a row that were lost without a step of progress
@@ -40,7 +40,7 @@ def dispatch(job_id: Any) -> None:
         job.sent_at = timezone.now()
         job.save(update_fields=["sent_at"])
     log.info("sent to its queue", extra={"job": str(job.pk)})
-    if not messages.send(job):
+    if not message_broker.send(job):
         Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.QUEUED).update(sent_at=None)
 
 
@@ -63,7 +63,7 @@ def request_stop(job: Job, level: str) -> Job:
     if job.state == State.QUEUED:
         job.stop = StopLevel(level)
         finish(job, State.STOPPED)
-        transaction.on_commit(partial(messages.take_back, job.queue, job.pk, job.attempt))
+        transaction.on_commit(partial(message_broker.take_back, job.queue, job.pk, job.attempt))
     else:
         if job.stop != StopLevel.NOW:
             job.stop = StopLevel(level)
@@ -143,8 +143,8 @@ def finish(job: Job, state: State, error: str = "") -> None:
 
 
 def tell(job: Job) -> None:
-    messages.tell_worker(job)
-    messages.hint(job)
+    message_broker.tell_worker(job)
+    message_broker.hint(job)
 
 
 def summary(job: Job) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Job(models.Model):
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
     priority = models.SmallIntegerField(default=0)  # of those of its project that wait, the higher goes first
-    place = models.DateTimeField(default=timezone.now)  # where it stands in its queue: see queueing.py
+    place = models.DateTimeField(default=timezone.now)  # where it stands in its queue: see priority.py
     worker = models.CharField(max_length=120, blank=True)  # the name of the one that took this attempt
     attempt = models.PositiveIntegerField(default=1)
     failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress

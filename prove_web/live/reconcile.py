@@ -8,10 +8,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from prove_web.trajectories.loading import SILENT
+from prove_web.trajectories.bulk_load import SILENT
 from prove_web.trajectories.models import Trajectory
 
-from . import messages
+from . import message_broker
 from .jobs import dispatch, give_up, locked, ready
 from .models import AT_WORK, Job, State
 
@@ -25,11 +25,11 @@ def reconcile() -> None:
         bury(job)
     for job in Job.objects.active().select_related("after").order_by("place"):
         if job.state != State.QUEUED:
-            messages.tell_worker(job)
+            message_broker.tell_worker(job)
         elif ready(job) and unheard(job):
             dispatch(job.pk)
     for job in not_loaded():
-        messages.later("prove_web.live.job_done", job=str(job.id))
+        message_broker.later("prove_web.live.job_done", job=str(job.id))
 
 
 def bury(job: Job) -> None:
@@ -42,8 +42,8 @@ def bury(job: Job) -> None:
         who = "program that trains it" if job.outside else "worker"
         give_up(job, f"The {who} has not been heard of for {int(silence.total_seconds())} seconds.")
         job.save()
-    messages.tell_worker(job)
-    messages.hint(job)
+    message_broker.tell_worker(job)
+    message_broker.hint(job)
 
 
 def not_loaded() -> QuerySet[Job]:

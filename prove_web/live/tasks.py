@@ -16,14 +16,14 @@ from django.db import close_old_connections
 
 from prove_web.celery import app
 
-from . import messages
-from . import record as recording
+from . import ingest as recording
+from . import message_broker
 from .reconcile import reconcile as reconcile_all
 
 LOCK = "prove:reconcile"
 
 
-@app.task(name="prove_web.live.record")
+@app.task(name="prove_web.live.ingest")
 def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = True) -> None:
     """Store what a worker reports."""
     close_old_connections()
@@ -34,9 +34,9 @@ def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = Tr
 def reconcile() -> None:
     """One pass, one at a time."""
     close_old_connections()
-    from prove_web.workers.draining import remind
+    from prove_web.workers.worker_drain import remind
 
-    lock = messages.broker().lock(LOCK, timeout=60, blocking=False)
+    lock = message_broker.broker().lock(LOCK, timeout=60, blocking=False)
     if lock.acquire():
         try:
             reconcile_all()

@@ -12,13 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.whole import whole
+from prove_web.accounts.redirects import going_back
+from prove_web.parse_int import whole
 from training_worker.jobs.console import LOG
 
-from .advice import advice
 from .attempts import attempts
+from .hints import advice
 from .home import counts, first_steps, newest_curve
 from .jobs import NotNow, request_stop, resume, summary
 from .log import LINES, tail

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.supervisor.checks import LEAST_FREE_GB
 from training_worker import heartbeat
 
@@ -75,8 +75,8 @@ def migrations() -> str:
 
 def broker() -> str:
     try:
-        messages.broker().ping()
-    except messages.UNREACHABLE:
+        message_broker.broker().ping()
+    except message_broker.UNREACHABLE:
         raise Wrong("The broker does not answer: is it up? See REDIS_URL.") from None
     return "The broker answers."
 
@@ -99,8 +99,8 @@ def free_bytes() -> int:
 def heard() -> list[Check]:
     """Whether each program without which nothing moves was heard of lately."""
     try:
-        ages = heartbeat.ages(messages.broker())
-    except messages.UNREACHABLE:
+        ages = heartbeat.ages(message_broker.broker())
+    except message_broker.UNREACHABLE:
         return [Check(name, False, "Unknown, because the broker does not answer.") for name in PROGRAMS]
     return [alive(name, ages.get(name)) for name in PROGRAMS]
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from . import measures
+from . import counters
 from .context import HEADER, REQUEST, request_id
 
 log = logging.getLogger("prove_web.requests")
@@ -50,7 +50,7 @@ def begin(request: HttpRequest) -> float:
 def end(request: HttpRequest, response: HttpResponse, begun: float) -> HttpResponse:
     took = time.perf_counter() - begun
     response.headers[HEADER] = request.request_id
-    measures.answered(view_of(request), request.method or "", response.status_code, took)
+    counters.answered(view_of(request), request.method or "", response.status_code, took)
     facts = {"method": request.method, "status": response.status_code, "ms": round(1000 * took, 1)}
     log.info("answered", extra=facts)
     return response
@@ -58,4 +58,4 @@ def end(request: HttpRequest, response: HttpResponse, begun: float) -> HttpRespo
 
 def view_of(request: HttpRequest) -> str:
     """The name of the page; all that is no page has one together."""
-    return request.resolver_match.view_name if request.resolver_match else measures.ELSEWHERE
+    return request.resolver_match.view_name if request.resolver_match else counters.ELSEWHERE

@@ -7,7 +7,7 @@ from typing import Any
 from celery.signals import after_task_publish, beat_init
 
 from prove_web.celery import app
-from prove_web.live import messages
+from prove_web.live import message_broker
 from training_worker import heartbeat
 
 CLOCK = "beat"
@@ -16,7 +16,7 @@ CLOCK = "beat"
 @app.task(name="prove_web.operations.pulse")
 def pulse(name: str) -> None:
     """Whoever takes this is alive, under this name."""
-    messages.quietly(lambda: heartbeat.beat(messages.broker(), name))
+    message_broker.quietly(lambda: heartbeat.beat(message_broker.broker(), name))
 
 
 @beat_init.connect
@@ -26,4 +26,4 @@ def clock(**rest: Any) -> None:
 
 
 def ticked(**rest: Any) -> None:
-    messages.quietly(lambda: heartbeat.beat(messages.broker(), CLOCK))
+    message_broker.quietly(lambda: heartbeat.beat(message_broker.broker(), CLOCK))

@@ -15,9 +15,9 @@ from prove_web.accounts.permissions import anyone
 from prove_web.supervisor.checks import FULL, less_free
 
 from . import busy
-from .admission import refusal
+from .collector import Everything
 from .health import checks
-from .state import Everything
+from .metrics_auth import refusal
 
 
 @anyone

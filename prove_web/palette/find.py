@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from prove_web.accounts.context import SECTIONS
 from prove_web.accounts.models import Project
 from prove_web.accounts.roles import Action, Role
-from prove_web.environments.offered import offered
+from prove_web.environments.enabled_servers import offered
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run, Sweep
 from prove_web.servers.catalogue import Entry, card, search

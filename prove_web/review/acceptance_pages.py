@@ -13,9 +13,9 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.trajectories.models import Trajectory
 
-from .accepting import Drifted, NotChecked, accept
-from .blind import blind_since
-from .standing import standings, today
+from .acceptance import Drifted, NotChecked, accept
+from .acceptance_status import standings, today
+from .blinding import blind_since
 
 
 @in_project(Action.VIEW)

@@ -11,9 +11,10 @@ from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .accepting import Drifted, NotChecked
-from .beside import agreed, beside
-from .blind import blind_since
+from .acceptance import Drifted, NotChecked
+from .annotation_targets import Shape, shape_of
+from .blinding import blind_since
+from .consensus import complete, conflicting
 from .history import history
 from .item_page import (
     CONFLICTING,
@@ -30,11 +31,10 @@ from .item_page import (
 from .markdown import shown
 from .models import Item, Queue
 from .queue_pages import one_queue
+from .review_diff import agreed, beside
+from .review_form import sheet
 from .reviewing import Refused, finish, mine, save_draft
 from .schema import read_schema
-from .settling import complete, conflicting
-from .shape import Shape, shape_of
-from .sheet import sheet
 
 
 @in_project(Action.LAUNCH)

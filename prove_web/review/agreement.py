@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 from django.utils import timezone
 
-from .answers import NO, Answers, Facet, Unit
 from .coefficients import Counts, Estimate, ac1, alpha, kappa, percent, reading, varied
+from .label_matrix import NO, Answers, Facet, Unit
 
 ENOUGH = 10  # units below which a figure would say next to nothing
 

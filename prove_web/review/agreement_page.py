@@ -14,13 +14,13 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .agreement import ENOUGH, START, Figures, Pair, Period, over_time, pairs, summary
-from .answers import Answers, collected
-from .blind import Blind
+from .blinding import Blind
 from .coefficients import Estimate, reading
-from .disagreeing import apart, cells, confusion, disputed
+from .confusion import apart, cells, confusion, disputed
+from .label_matrix import Answers, collected
 from .models import Queue
 from .plot import Box, Plot, room
-from .told import items_told
+from .visible_labels import items_told
 
 STATISTICS = {
     "percent": "Percent",

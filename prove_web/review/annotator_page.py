@@ -18,12 +18,12 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .agreement import ENOUGH
 from .agreement_page import queue_of
-from .annotator import PARTS, Annotator, Cut, Judged, annotator, cut, judged
-from .blind import Blind
-from .disagreements import disagreements
-from .disagreements import queue_of as make_queue
+from .blinding import Blind
 from .models import Queue
 from .plot import Box, Plot, room
+from .reward_agreement import PARTS, Annotator, Cut, Judged, annotator, cut, judged
+from .reward_conflicts import disagreements
+from .reward_conflicts import queue_of as make_queue
 
 ROWS = 25
 TITLES = {"reward": "The whole reward"} | {name: name.capitalize() for name in PARTS[1:]}

@@ -15,9 +15,9 @@ from prove_web.trajectories.models import Trajectory
 
 from . import comments as saying
 from .acceptance_pages import one_of
-from .blind import blind_since
+from .blinding import blind_since
+from .comment_anchors import places, read_place
 from .comments import NotSaid, known_comments, people, threads, visible_comments
-from .places import places, read_place
 
 NOT_YOURS = "Only who wrote a comment may change or remove it. Answer it, or resolve its thread."
 

@@ -12,14 +12,14 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from prove_web.accounts.models import Membership, User
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.trajectories.models import Trajectory
 
-from .blind import blind_since
+from .blinding import blind_since
+from .comment_anchors import WHOLE, Place
 from .comment_text import mentioned, render
 from .models import Comment, Notification
-from .notifying import notify
-from .places import WHOLE, Place
+from .notifications import notify
 
 LONGEST = 5_000  # characters
 UNDO = timedelta(minutes=15)  # for which an author is offered to undo a removal
@@ -134,7 +134,7 @@ def tell(comment: Comment) -> None:
     spoke = team.filter(pk__in=earlier.values("author")).exclude(pk__in=told)
     hearing = [one for one in spoke if visible_comments(trajectory, one).filter(pk=comment.pk).exists()]
     notify(hearing, project, f"{author} replied to you at {where}", url)
-    messages.hint_trajectory(trajectory.pk)
+    message_broker.hint_trajectory(trajectory.pk)
 
 
 def unheard(people: list[User], url: str) -> list[User]:
@@ -154,7 +154,7 @@ def remove(comment: Comment) -> None:
     comment.removed_at = timezone.now()
     comment.save(update_fields=["removed_at"])
     Notification.objects.filter(url=address(comment), read_at=None).delete()
-    messages.hint_trajectory(comment.trajectory_id)
+    message_broker.hint_trajectory(comment.trajectory_id)
 
 
 @transaction.atomic
@@ -170,4 +170,4 @@ def resolve(trajectory: Trajectory, user: User, place: Place, undo: bool = False
     keys = visible_comments(trajectory, user).filter(turn=place.turn, call=place.call).values_list("pk", flat=True)
     rows = Comment.objects.filter(pk__in=list(keys), resolved_at__isnull=not undo)
     rows.update(resolved_at=None if undo else timezone.now())
-    messages.hint_trajectory(trajectory.pk)
+    message_broker.hint_trajectory(trajectory.pk)

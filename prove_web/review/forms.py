@@ -15,7 +15,7 @@ from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 from prove_web.trajectories.search import Found, search
 
-from .holding import ANNOTATORS
+from .assignment import ANNOTATORS
 from .models import Item, Queue
 from .sampling import HALF, MOST_ITEMS, By, How, Sampling, sample
 

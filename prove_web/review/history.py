@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from prove_web.accounts.models import User
 
-from .blind import blind_since
+from .blinding import blind_since
 from .models import Decision, Item, Review
-from .notifying import notify
+from .notifications import notify
 from .schema import VERDICT
 
 MOST = 50  # decisions that a page shows

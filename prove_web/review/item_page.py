@@ -10,15 +10,15 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from prove_web.accounts.permissions import ProjectRequest
-from prove_web.trajectories.facts import row_of
-from prove_web.trajectories.reading import reading
+from prove_web.trajectories.detail_context import reading
+from prove_web.trajectories.metadata import row_of
 
-from .accepting import Checked, Drifted, NotChecked
-from .answering import Read, read, values
+from .acceptance import Checked, Drifted, NotChecked
+from .annotation_targets import Shape
+from .answer_forms import Read, read, values
 from .models import Item, Review
 from .reviewing import Given, Kept, Refused, Stale, Wrong
 from .schema import read_schema
-from .shape import Shape
 
 MOST_REVISIONS = 10**9
 DAY = 86_400.0

@@ -13,7 +13,7 @@ from django.db.models import Prefetch, QuerySet
 from prove_web.trajectories.search import search
 from training_worker.prove.export.lines import harmless
 
-from .blind import Blind
+from .blinding import Blind
 from .models import Item, Queue, Review
 from .schema import read_schema
 

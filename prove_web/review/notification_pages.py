@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from prove_web.accounts.permissions import signed_in
 
-from .notifying import mark_read, told_to
+from .notifications import mark_read, told_to
 
 PER_PAGE = 50
 

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_http_methods
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .editor import KINDS, MOST_QUESTIONS, SCOPES, Editor
+from .create_queue import assign, change, make_queue
 from .forms import NewQueue, QueueForm, as_initial
-from .making import assign, change, make_queue
 from .models import Queue
+from .question_forms import KINDS, MOST_QUESTIONS, SCOPES, Editor
 from .queue_pages import one_queue
 from .schema import BadSchema, LabelSchema, read_schema
 

@@ -16,14 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .blind import Blind
-from .drawn import drawn
-from .holding import waiting_for
+from .assignment import waiting_for
+from .blinding import Blind
+from .create_queue import close
 from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
-from .making import close
 from .markdown import shown
 from .models import Item, Queue, Review
 from .progress import people_of, standings
+from .sample_info import drawn
 from .schema import VERDICTS
 
 QUEUES_PER_PAGE, ITEMS_PER_PAGE, MINE = 25, 50, 12

@@ -15,20 +15,20 @@ from django.views.decorators.http import require_http_methods, require_POST
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.linked import edits_of
 
-from .accepting import Drifted, NotChecked
-from .beside import beside
-from .blind import blind_since
+from .acceptance import Drifted, NotChecked
+from .annotation_targets import Shape, shape_of
+from .assignment import next_item, take
+from .blinding import blind_since
 from .history import history
-from .holding import next_item, take
 from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
 from .markdown import shown
 from .models import Item, Queue, Review
 from .progress import HOUR
 from .queue_pages import one_queue
+from .review_diff import beside
+from .review_form import sheet
 from .reviewing import Refused, finish, last_of, mine, save_draft, skip, undo
 from .schema import read_schema
-from .shape import Shape, shape_of
-from .sheet import sheet
 
 
 @in_project(Action.ANNOTATE)

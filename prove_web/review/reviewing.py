@@ -10,10 +10,10 @@ from django.utils import timezone
 from prove_web.accounts import audit
 from prove_web.accounts.models import User
 
-from .answering import Read
-from .holding import locked, release, renew
+from .answer_forms import Read
+from .assignment import locked, release, renew
+from .consensus import adjudication, complete, settle, settle_or_ask
 from .models import Item, Queue, Review
-from .settling import adjudication, complete, settle, settle_or_ask
 
 FORGIVEN = 5  # seconds that a clock may be ahead
 MOST_SECONDS = 4 * 3600.0  # of a first save, which nothing earlier bounds

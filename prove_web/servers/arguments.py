@@ -11,8 +11,8 @@ from typing import Any
 from mcp_servers.kit import Tool, ToolError
 from mcp_servers.kit.arguments import canonical
 
+from .form_codec import GIVEN, IS, NULL, PICKED, ROWS, as_typed, below, read, rows_of, with_row, without_row
 from .parameters import Parameter, parameters
-from .typed import GIVEN, IS, NULL, PICKED, ROWS, as_typed, below, read, rows_of, with_row, without_row
 
 PREFIX, IS_PREFIX, ROWS_PREFIX = "arg-", "is-", "rows-"
 FORM, JSON = "form", "json"

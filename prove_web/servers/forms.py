@@ -9,7 +9,7 @@ from django import forms
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.kit.rng import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
-from prove_web.environments.offered import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, offered
 
 from .models import LiveSession, Source
 

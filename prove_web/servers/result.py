@@ -8,11 +8,11 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from . import spoken
+from . import wire_format
+from .json_tree import tree
 from .models import SessionCall
 from .tables import RowChange
-from .tree import tree
-from .worlds import Moment, met
+from .world_cache import Moment, met
 
 WAYS = {
     "structure": "Structure",
@@ -40,17 +40,17 @@ def result(
         case "structure":
             shown["tree"] = tree(call.text)
         case "rpc":
-            shown |= {"sent": spoken.request(call), "answered": spoken.response(call)}
+            shown |= {"sent": wire_format.request(call), "answered": wire_format.response(call)}
         case "timing":
             shown |= {"times": times(call), "from_time": before.now, "to_time": after.now}
         case "code":
-            writes = spoken.writes_before(call.session, call.position)
+            writes = wire_format.writes_before(call.session, call.position)
             shown["codes"] = [
-                ("Python", "python", spoken.python(call, writes)),
-                ("curl", "curl", spoken.curl(call, writes)),
-                ("JSON", "json", spoken.as_json(call)),
+                ("Python", "python", wire_format.python(call, writes)),
+                ("curl", "curl", wire_format.curl(call, writes)),
+                ("JSON", "json", wire_format.as_json(call)),
             ]
-            shown["gateway"] = spoken.serve(call.session)
+            shown["gateway"] = wire_format.serve(call.session)
     return shown
 
 

@@ -13,14 +13,14 @@ from mcp_servers.world import World
 
 from .arguments import FORM, JSON, CallForm, checked
 from .catalogue import card, search
-from .faults import of_refusal
+from .entity_autocomplete import LISTED, found
+from .field_errors import of_refusal
 from .listing import sorting
 from .models import LiveSession, SavedCall, SessionCall
-from .picker import LISTED, found
 from .result import result
 from .tables import RowChange, changes, overview, view
 from .views.parts import PAGE, paged, typed
-from .worlds import Moment, NotRebuilt, WorldDiffers, faults_of, met, moments
+from .world_cache import Moment, NotRebuilt, WorldDiffers, faults_of, met, moments
 
 
 def context(

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from prove_web.accounts.models import Project
-from prove_web.environments.offered import offered
+from prove_web.environments.enabled_servers import offered
 from prove_web.experiments.models import Run
 from prove_web.trajectories.models import Dataset
 

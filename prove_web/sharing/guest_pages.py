@@ -15,12 +15,12 @@ from prove_web.accounts.permissions import anyone
 from prove_web.accounts.roles import Role
 from prove_web.live.deltas import deltas
 
-from . import guest
+from . import guest_sanitizer
+from .blind_redirect import WAITS, waits
 from .links import admitted, count
 from .models import Share
-from .shown import ASKED_FOR, Reach, part_of
-from .untold import words_of
-from .waiting import WAITS, waits
+from .redaction import words_of
+from .share_scope import ASKED_FOR, Reach, part_of
 
 HEADERS = {
     "Referrer-Policy": "no-referrer",
@@ -109,7 +109,7 @@ def become_guest(request: Any, share: Share, reach: Reach) -> None:
 def fit(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
     """The answer without what is not for visitors; nothing but pages and data is handed on."""
     kind = made.headers.get("Content-Type", "").partition(";")[0]
-    rewrite = {"text/html": guest.page, "application/json": guest.data}.get(kind)
+    rewrite = {"text/html": guest_sanitizer.page, "application/json": guest_sanitizer.data}.get(kind)
     if made.status_code in (204, 304):
         return HttpResponse(status=made.status_code, headers=HEADERS)
     if made.status_code >= 300 or made.streaming or rewrite is None:

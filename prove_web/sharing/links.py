@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, can
 
 from .models import Share
-from .shown import Shown
+from .share_scope import Shown
 
 BYTES = 32
 DAYS = {1: "1 day", 7: "7 days", 30: "30 days", 90: "90 days"}

@@ -25,8 +25,8 @@ from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.store.cache import is_digest
 from training_worker.prove.store.storage import StorageFailed, configured
 
-from .deleting import stays, thing_of
 from .models import Deletion
+from .soft_delete import stays, thing_of
 
 log = logging.getLogger(__name__)
 PIECE = 500  # rows removed at a time, so that nobody waits long for the database

@@ -18,7 +18,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from . import links
 from .links import DAYS, USUAL, withdraw
 from .models import Share
-from .shown import Shown, shown
+from .share_scope import Shown, shown
 
 ROWS = 25
 LONGEST = 4_000  # characters of an address

@@ -14,7 +14,7 @@ if not apps.ready:  # a Celery process; a page's process is set up already
 from django.db import close_old_connections
 
 from prove_web.celery import app
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.workers.quota import tidy_all
 
 from .purging import purge as purge_all
@@ -26,7 +26,7 @@ LOCK, LOCK_SECONDS = "prove:purge", 6 * 3600
 def purge() -> None:
     """One pass, one at a time."""
     close_old_connections()
-    lock = messages.broker().lock(LOCK, timeout=LOCK_SECONDS, blocking=False)
+    lock = message_broker.broker().lock(LOCK, timeout=LOCK_SECONDS, blocking=False)
     if lock.acquire():
         try:
             purge_all()

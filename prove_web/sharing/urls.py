@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import bin_pages, guest_pages, share_pages
+from . import guest_pages, share_pages, trash_views
 
 urlpatterns = [
     path("shares/", share_pages.shares, name="shares"),
     path("shares/new/", share_pages.share_new, name="share-new"),
     path("shares/<int:share>/withdraw/", share_pages.share_withdraw, name="share-withdraw"),
-    path("bin/", bin_pages.bin_page, name="bin"),
-    path("bin/<int:deletion>/restore/", bin_pages.bin_restore, name="bin-restore"),
-    path("bin/runs/<int:run>/", bin_pages.run_delete, name="run-delete"),
-    path("bin/datasets/<int:dataset>/", bin_pages.dataset_delete, name="dataset-delete"),
-    path("delete/", bin_pages.project_delete, name="project-delete"),
+    path("bin/", trash_views.bin_page, name="bin"),
+    path("bin/<int:deletion>/restore/", trash_views.bin_restore, name="bin-restore"),
+    path("bin/runs/<int:run>/", trash_views.run_delete, name="run-delete"),
+    path("bin/datasets/<int:dataset>/", trash_views.dataset_delete, name="dataset-delete"),
+    path("delete/", trash_views.project_delete, name="project-delete"),
 ]
 
 of_organisation = [
-    path("<slug:organisation>/bin/", bin_pages.deleted_projects, name="deleted-projects"),
+    path("<slug:organisation>/bin/", trash_views.deleted_projects, name="deleted-projects"),
     path(
         "<slug:organisation>/bin/<int:gone>/restore/",
-        bin_pages.deleted_project_restore,
+        trash_views.deleted_project_restore,
         name="deleted-project-restore",
     ),
 ]

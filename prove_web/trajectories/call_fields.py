@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from prove_web.servers.arguments import FORM, CallForm
-from prove_web.servers.faults import unfit
+from prove_web.servers.field_errors import unfit
 from prove_web.servers.parameters import parameters
 
 from .typed import NotArguments, arguments_of

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.experiments.detail import run_of
+from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import NoRollouts
-from prove_web.experiments.stored import StoredRun
 
-from .collecting import Wanted, collect
 from .curate_forms import Collect
 from .models import Dataset
+from .rollout_collection import Wanted, collect
 from .versions import NotMade
 
 

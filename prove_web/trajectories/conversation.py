@@ -11,9 +11,9 @@ from training_worker.prove.formats import FORMATS, Format
 from training_worker.prove.messages import ARRIVED
 from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
 
-from .cards import CallCard, Turn
-from .chips import Chip, differences, earned, level_chip
-from .pieces import as_json
+from .call_badges import Chip, differences, earned, level_chip
+from .call_card import CallCard, Turn
+from .json_spans import as_json
 from .provenance import Fed, feeds_by_edges, feeds_by_values
 
 __all__ = ["CallCard", "Turn", "of_example", "of_rollout"]

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
 from .exporting import FORMATS, Format, file_name
-from .selecting import Selection, selected
+from .selection import Selection, selected
 
 
 @in_project(Action.VIEW)

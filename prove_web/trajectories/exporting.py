@@ -15,16 +15,16 @@ from typing import Any
 from django.db.models import QuerySet
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from prove_web.review.blind import SCORES, Blind
+from prove_web.review.blinding import SCORES, Blind
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.export import lines
 from training_worker.prove.export.publish import publish
 from training_worker.prove.trajectory import Example
 
-from .attempts import asked_for, exchanged
 from .models import Trajectory
-from .picking import UNREADABLE, own_id
+from .row_selection import UNREADABLE, own_id
+from .rows import asked_for, exchanged
 
 TOGETHER = 200  # rows in memory at a time
 CHUNK = 1 << 18

@@ -10,10 +10,10 @@ from django import forms
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
 
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
-from .asking import asked, tidy
 from .choices import KINDS, LEVELS, SPLITS
+from .list_params import asked, tidy
 from .models import Dataset, Trajectory
 from .paging import SORTS
 from .search import Fault, search

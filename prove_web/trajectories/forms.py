@@ -9,7 +9,7 @@ from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
-from prove_web.environments.offered import offered
+from prove_web.environments.enabled_servers import offered
 from prove_web.live.jobs import enqueue
 from training_worker.prove.graph import LONGEST_CHAIN
 from training_worker.prove.synthesis.recipes import PLANS, Plan

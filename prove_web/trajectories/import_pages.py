@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.space import NoRoom
+from prove_web.disk_guard import NoRoom
 from training_worker.prove.importers.archive import MOST_PACKED
 
 from . import uploads
-from .bringing_in import launch, read_as, report_of, upload_of
+from .import_preview import Import, previewed, sample, suggested
+from .import_services import launch, read_as, report_of, upload_of
 from .models import Dataset
-from .previewing import Import, previewed, sample, suggested
 from .uploads import PIECE, NotTaken
 
 

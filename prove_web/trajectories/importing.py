@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from django.db import transaction
 
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.live.jobs import finish, locked
 from prove_web.live.models import Kind, State
 from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
@@ -18,9 +18,9 @@ from training_worker.prove.reward.prove_reward import COMPONENTS
 from training_worker.prove.synthesis.dataset_folder import SPLITS, examples
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
 
-from .attempts import IMPORTED
-from .loading import Taken, claim, load
+from .bulk_load import Taken, claim, load
 from .models import Dataset, Trajectory
+from .rows import IMPORTED
 
 
 def import_dataset(job_id: str) -> None:
@@ -36,7 +36,7 @@ def import_dataset(job_id: str) -> None:
     except Taken:
         return
     else:
-        messages.hint(dataset.job)
+        message_broker.hint(dataset.job)
 
 
 def rows_of(dataset: Dataset) -> Iterator[Trajectory]:
@@ -55,7 +55,7 @@ def fail(dataset: Dataset, why: str) -> None:
         job = locked(dataset.job_id)
         finish(job, State.FAILED, why)
         job.save()
-    messages.hint(job)
+    message_broker.hint(job)
 
 
 def row(dataset: Dataset, example: Example) -> Trajectory:

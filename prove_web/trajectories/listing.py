@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from prove_web.accounts.models import Project
-from prove_web.review.blind import Blind
+from prove_web.review.acceptance_status import Standing, standings
+from prove_web.review.blinding import Blind
 from prove_web.review.models import Comment, Item
-from prove_web.review.standing import Standing, standings
-from prove_web.review.told import told
+from prove_web.review.visible_labels import told
 from training_worker.prove.reward import PAPER
 
 from .choices import FEATURES, KINDS, SPLITS
-from .facts import Row, row_of
+from .metadata import Row, row_of
 from .models import Trajectory
 from .paging import Page
-from .search.nodes import AllOf, AnyOf, Asked, written
+from .search.ast import AllOf, AnyOf, Asked, written
 from .search.parsing import parse
 
 SHOWN_VALUES = 12

@@ -8,13 +8,13 @@ from typing import Any
 from django.db import models
 from django.urls import reverse
 
-from prove_web.accounts.kept import Kept
+from prove_web.accounts.managers import Kept
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, State
 from prove_web.ordered_json import OrderedJSONField
 from prove_web.servers.models import LiveSession
 
-from .derived import derived, words
+from .denormalised import derived, words
 
 # All that a search may ask of a trajectory, in one index: what is sought is read there, past the records. The index
 # ends with the number, which SQLite has in each index anyway: without it PostgreSQL would have to read the rows.
@@ -96,8 +96,8 @@ class Trajectory(models.Model):
     of. `reward` and the paper's five components are of the demonstration, or of the attempt as it was scored; null
     where there is none.
 
-    What comes after them is read off the JSON when a row is saved (derived.py). `features` are the kinds of difficulty,
-    `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and
+    What comes after them is read off the JSON when a row is saved (denormalised.py). `features` are the kinds of
+    difficulty, `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and
     `errors` those that failed, of the attempt where there is one; `end` is how the attempt ended; `run` whose it is.
     """
 
@@ -162,7 +162,7 @@ class Trajectory(models.Model):
 
 
 class Words(models.Model):
-    """What a trajectory says (derived.py), for the full text; the database keeps its index in step with this table."""
+    """Text of a trajectory for full-text search (denormalised.py); the database keeps its index up to date."""
 
     trajectory = models.OneToOneField(Trajectory, models.CASCADE, primary_key=True, related_name="words")
     text = models.TextField()

@@ -9,7 +9,7 @@ from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Coalesce
 
 from prove_web.accounts.models import Project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
 from .models import Trajectory
 

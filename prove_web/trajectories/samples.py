@@ -12,13 +12,13 @@ from django.db.models import QuerySet
 
 from training_worker.prove.trajectory import Example, Rollout
 
-from .anatomy import sourced
-from .cards import CallCard, Turn
+from .call_card import CallCard, Turn
 from .choices import KINDS, feature_name
 from .conversation import of_example, of_rollout
+from .demonstration import recorded
+from .detail import sourced
 from .models import Trajectory
-from .recorded import recorded
-from .verdict import example_of, rollout_of
+from .replay_score import example_of, rollout_of
 
 T = TypeVar("T")
 SIZE = 20  # conversations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prove_web.experiments.models import Run
-from prove_web.experiments.scored import said, scored_at
+from prove_web.experiments.reward_config import said, scored_at
 from training_worker.prove.reward import PAPER, RewardConfig
 
 from .models import Trajectory

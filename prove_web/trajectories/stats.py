@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 
 from .choices import FEATURES, KINDS, LEVELS
 from .models import Dataset, Trajectory
-from .search.nodes import valued
+from .search.ast import valued
 
 KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
 LONG = 4  # steps

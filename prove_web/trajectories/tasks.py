@@ -14,11 +14,11 @@ from django.db import DatabaseError, close_old_connections, connection, transact
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
-from prove_web.live.failing import fault
-from prove_web.live.messages import broker
+from prove_web.disk_guard import NoRoom, room_for
+from prove_web.live.error_text import fault
+from prove_web.live.ingest import record
+from prove_web.live.message_broker import broker
 from prove_web.live.models import CURATE, FILES, Job, State
-from prove_web.live.record import record
-from prove_web.space import NoRoom, room_for
 from training_worker.job_queue import in_turn
 from training_worker.jobs import console
 from training_worker.prove.events import now
@@ -137,8 +137,8 @@ def work(job: Job, worker: str = "files-worker") -> None:
     """All of an attempt, and how it ended."""
     from prove_web.experiments.rollouts import NoRollouts
 
-    from .curating import fill
-    from .loading import clear
+    from .bulk_load import clear
+    from .dataset_build import fill
     from .models import Dataset
     from .versions import NotMade
 

@@ -21,8 +21,8 @@ from training_worker.prove.models import model_folders
 from training_worker.prove.schemas import tools_shown
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
-from .recorded import recorded
-from .verdict import example_of, rollout_of
+from .demonstration import recorded
+from .replay_score import example_of, rollout_of
 from .views.finding import one_trajectory
 
 WARM = "warm"

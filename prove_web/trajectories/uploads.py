@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from prove_web.accounts.models import Project
-from prove_web.space import room, room_for
+from prove_web.disk_guard import room, room_for
 from training_worker.prove.importers.archive import MOST_PACKED
 
 PIECE = 4 << 20  # bytes sent at a time

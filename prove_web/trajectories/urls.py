@@ -4,10 +4,10 @@ from django.urls import path
 
 from . import (
     collect_pages,
-    edited,
+    edit_diff,
+    edit_views,
     export_pages,
-    fixing,
-    forking,
+    fork_view,
     import_pages,
     token_pages,
     version_pages,
@@ -35,10 +35,10 @@ urlpatterns = [
     path("datasets/<int:dataset>/split/", version_pages.split, name="dataset-split"),
     path("datasets/<int:dataset>/faults/", import_pages.import_faults, name="import-faults"),
     path("datasets/<int:dataset>/<slug:example>/", views.trajectory, name="trajectory"),
-    path("datasets/<int:dataset>/<slug:example>/session/", forking.trajectory_session, name="trajectory-session"),
+    path("datasets/<int:dataset>/<slug:example>/session/", fork_view.trajectory_session, name="trajectory-session"),
     path("datasets/<int:dataset>/<slug:example>/what-if/", what_if.what_if, name="trajectory-what-if"),
     path("datasets/<int:dataset>/<slug:example>/tokens/", token_pages.tokens, name="trajectory-tokens"),
-    path("datasets/<int:dataset>/<slug:example>/fix/", fixing.fix, name="trajectory-fix"),
-    path("datasets/<int:dataset>/<slug:example>/edited/", edited.edited, name="trajectory-edited"),
+    path("datasets/<int:dataset>/<slug:example>/fix/", edit_views.fix, name="trajectory-fix"),
+    path("datasets/<int:dataset>/<slug:example>/edited/", edit_diff.edited, name="trajectory-edited"),
     path("runs/<int:run>/collect/", collect_pages.run_collect, name="run-collect"),
 ]

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import CURATE, State
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
-from .changes import changes
 from .curate_forms import Mix, NewVersion, Split
+from .dataset_diff import changes
 from .models import Dataset
-from .selecting import JUDGED, Selection, selected
+from .selection import JUDGED, Selection, selected
 from .versions import NotMade, launch, make_version
 
 SHOWN = 200  # ids of a kind of change on the page

@@ -12,12 +12,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import CURATE, Job, Kind, State
 from prove_web.sharing.models import Deletion
-from prove_web.sharing.numbers import next_number
+from prove_web.sharing.sequences import next_number
 
 from .models import Dataset, Trajectory
 
@@ -68,7 +68,7 @@ def launch(
     size: int | None = None,
 ) -> Dataset:
     """Begin the data set, and fill it: at once where that is quick. `size` is of the work. Raises NotMade."""
-    from .curating import curate_now
+    from .dataset_build import curate_now
 
     with transaction.atomic():
         dataset = begin(project, user, name, spec, holds=holds, parent=parent, origin=origin)

@@ -11,17 +11,17 @@ from django.views.decorators.http import require_http_methods
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.blind import blind_since
+from prove_web.review.blinding import blind_since
 from training_worker.prove.counterfactual import Counterfactual, Edit, counterfactual
 from training_worker.prove.reward import RewardConfig
 from training_worker.prove.rollout import Attempt
 from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, UnreadableData
 
 from .breakdown import parts_of
+from .detail_context import done
 from .models import Trajectory
-from .reading import done
+from .replay_score import example_of
 from .typed import NotArguments, arguments_of
-from .verdict import example_of
 
 UNPROCESSABLE = 422
 BLIND = "You have yet to review this without knowing its reward. Complete your review, then ask again."

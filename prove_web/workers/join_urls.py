@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import remote
+from . import agent_api
 
 urlpatterns = [
-    path("worker/hello/", remote.hello, name="worker-hello"),
-    path("worker/next/", remote.next_job, name="worker-next"),
-    path("worker/tell/", remote.tell, name="worker-tell"),
-    path("worker/file/", remote.get_file, name="worker-file"),
-    path("worker/result/", remote.put_file, name="worker-result"),
-    path("worker/results/", remote.kept_files, name="worker-results"),
-    path("worker/goodbye/", remote.goodbye, name="worker-goodbye"),
+    path("worker/hello/", agent_api.hello, name="worker-hello"),
+    path("worker/next/", agent_api.next_job, name="worker-next"),
+    path("worker/tell/", agent_api.tell, name="worker-tell"),
+    path("worker/file/", agent_api.get_file, name="worker-file"),
+    path("worker/result/", agent_api.put_file, name="worker-result"),
+    path("worker/results/", agent_api.kept_files, name="worker-results"),
+    path("worker/goodbye/", agent_api.goodbye, name="worker-goodbye"),
 ]

@@ -12,11 +12,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from prove_web.disk_guard import NoRoom, room_for, size_of
 from prove_web.live.jobs import finish, locked, tell
 from prove_web.live.models import AT_WORK, Job, State
-from prove_web.space import NoRoom, room_for, size_of
 
-from .carrying import OUT, PARTIAL, NotTaken
+from .file_transfer import OUT, PARTIAL, NotTaken
 from .models import Enrolment
 
 GB = 10**9  # bytes

@@ -14,16 +14,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.disk_guard import low
 from prove_web.live.models import Job
-from prove_web.live.queueing import move
+from prove_web.live.priority import move
 from prove_web.live.views import back
-from prove_web.space import low
 
-from .draining import draining
-from .enrolling import drain, enrol, revoke
+from .enrolment import drain, enrol, revoke
 from .forms import EnrolForm
-from .turns import cancelled, counts, explained, line
-from .working import QUEUES, workers
+from .queue_view import cancelled, counts, explained, line
+from .worker_drain import draining
+from .worker_status import QUEUES, workers
 
 ROWS, MOST_ENROLMENTS = 25, 50
 MOVED = {

@@ -33,7 +33,7 @@ import django, json
 django.setup()
 from mcp_servers.catalogue import fingerprint
 from prove_web.accounts.models import Project, User
-from prove_web.servers.calls import fork, make
+from prove_web.servers.session_services import fork, make
 from prove_web.servers.models import LiveSession
 owner, project, servers = User.objects.get(), Project.objects.get(slug="demo"), ["banking", "calendar"]
 session = LiveSession.objects.create(project=project, title="Paying the rent", servers=servers, seed=7,
@@ -44,7 +44,7 @@ make(session, owner, "pay_payee", {"source": mine[0], "payee": payees[1], "amoun
 make(session, owner, "transfer_money", {"source": mine[0], "target": mine[3], "amount": 5_000})
 other = fork(session, owner, 3)
 make(other, owner, "transfer_money", {"source": mine[3], "target": mine[0], "amount": 9_000})
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Dataset
 from prove_web.trajectories.versions import make_version
@@ -55,7 +55,7 @@ queue = make_queue(project, owner, looked, name="First look", schema=PLAIN.model
 version = make_version(project, owner, "Long ones", data.trajectories.filter(steps__gt=2), parent=data,
     origin={"query": "steps>2", "dataset": 1})
 from django.db import transaction
-from prove_web.experiments.filling import filled_form
+from prove_web.experiments.api_form import filled_form
 from prove_web.experiments.launching import launch
 form = filled_form(project, {"clone": 1, "name": "Faster", "learning_rate": 4e-4})
 assert form.is_valid(), form.errors

@@ -15,7 +15,7 @@ HERE = "/my-team/demo/"
 IDLE = "No calls where some are due"
 REPORTED = """
 from prove_web.accounts.models import Project
-from prove_web.live.record import record
+from prove_web.live.ingest import record
 from tests.prove_web.examples import chain
 from tests.prove_web.story import ended, step
 from tests.prove_web.trained import keep_rollouts, run_of, saying

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from prove_web.experiments.points import MOST
+from prove_web.experiments.metric_series import MOST
 from training_worker.prove.metrics import HELD_OUT, METRICS, table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")

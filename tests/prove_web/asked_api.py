@@ -13,7 +13,7 @@ from django.test import Client
 from prove_web.accounts.models import Organisation, User
 from prove_web.accounts.roles import Action
 from prove_web.api.api import document
-from prove_web.api.described import content, example
+from prove_web.api.openapi_docs import content, example
 from prove_web.api.tokens import issue
 
 ALL = [action.value for action in Action]

@@ -13,7 +13,7 @@ from kombu import pools
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.celery import app
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.supervisor import valkey
 from tests.waiting import eventually
 from training_worker.broker import celery_url
@@ -49,7 +49,7 @@ def broker() -> Iterator[str]:
 
 def talk_to(url: str) -> None:
     """Leave no connection to another broker in a pool."""
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     app.conf.update(broker_url=url, broker_read_url=url, broker_write_url=url)
     pools.reset()
     app._pool = app.amqp._producer_pool = None

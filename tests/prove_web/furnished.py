@@ -10,21 +10,21 @@ from prove_web.alerts.models import Alert, Rule, Webhook
 from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.exports import Export
+from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
-from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.servers.tokens import issue
 from prove_web.sharing import links
-from prove_web.sharing.deleting import delete
-from prove_web.sharing.shown import shown
+from prove_web.sharing.share_scope import shown
+from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
-from prove_web.workers.enrolling import enrol
+from prove_web.workers.enrolment import enrol
 from training_worker.prove.importers.import_dataset import FAULTS
 from training_worker.prove.rollout import oracle
 

@@ -20,7 +20,7 @@ from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _St
 from prove_web.accounts.models import Project
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 from training_worker.join.compatibility import versions
@@ -127,4 +127,4 @@ def joining(site: str, token: str, data: Path, *options: str) -> Iterator[subpro
 
 def said_of(job: Job, name: str) -> int:
     """What the broker knows of a job, for the database is busy with the machine's questions."""
-    return int(messages.broker().hget(f"prove:job:{job.pk}", name) or 0)
+    return int(message_broker.broker().hget(f"prove:job:{job.pk}", name) or 0)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from prove_web.accounts.models import Project, User
-from prove_web.review.answering import Read, read
-from prove_web.review.making import make_queue
+from prove_web.review.annotation_targets import shape_of
+from prove_web.review.answer_forms import Read, read
+from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Queue
 from prove_web.review.reviewing import Given, mine
 from prove_web.review.schema import PLAIN, read_schema
-from prove_web.review.shape import shape_of
 from prove_web.trajectories.models import Dataset
 
 from .examples import abstention, chain, dataset_of

@@ -18,10 +18,10 @@ from mcp_servers.world import World
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import ServerVersion
 from prove_web.environments.versions import schemas
-from prove_web.review.accepting import Broken, Drifted, NotChecked, accept, as_demonstration, check
+from prove_web.review.acceptance import Broken, Drifted, NotChecked, accept, as_demonstration, check
+from prove_web.review.acceptance_status import standings
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN
-from prove_web.review.standing import standings
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.chat import HERMES
 from training_worker.prove.rollout import Attempt, Limits, oracle

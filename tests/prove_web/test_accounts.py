@@ -12,7 +12,7 @@ from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 
-from prove_web.accounts import team
+from prove_web.accounts import memberships
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 
@@ -157,7 +157,7 @@ def test_a_form_that_makes_no_sense_adds_nobody_and_says_why(
 
 def test_two_people_whose_addresses_begin_alike_get_two_user_names(organisation: Organisation) -> None:
     for address in ("sam@one.example", "sam@two.example", "Sam@three.example"):
-        team.add(organisation, address, Role.VIEWER)
+        memberships.add(organisation, address, Role.VIEWER)
     assert {*User.objects.values_list("username", flat=True)} == {"sam", "sam2", "Sam3"}
 
 
@@ -179,16 +179,16 @@ def test_the_last_owner_stays(
     member = Membership.objects.get(user=alice)
     assert "A team needs an owner" in follow(as_user(alice), page, organisation, data, member.pk)
     assert role_of(alice) == Role.OWNER
-    team.change(Membership.objects.get(user=bob), Role.OWNER)
+    memberships.change(Membership.objects.get(user=bob), Role.OWNER)
     follow(as_user(alice), page, organisation, data, member.pk)
     assert Membership.objects.filter(role=Role.OWNER).count() == 1
 
 
 def test_who_was_removed_meanwhile_is_given_no_other_role(alice: User, bob: User) -> None:
     opened = Membership.objects.get(user=bob)
-    team.remove(Membership.objects.get(user=bob))
+    memberships.remove(Membership.objects.get(user=bob))
     with pytest.raises(Http404, match="not in the team any more"):
-        team.change(opened, Role.MAINTAINER)
+        memberships.change(opened, Role.MAINTAINER)
 
 
 def test_an_owner_makes_a_project_and_lands_in_it(as_user: AsUser, alice: User, organisation: Organisation) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
 from prove_web.review.agreement import ENOUGH, Figures, figures, over_time, pairs, summary
-from prove_web.review.answers import Answers, Facet, collected
 from prove_web.review.coefficients import (
     Counts,
     Estimate,
@@ -30,6 +29,7 @@ from prove_web.review.coefficients import (
     percent,
     reading,
 )
+from prove_web.review.label_matrix import Answers, Facet, collected
 from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
 

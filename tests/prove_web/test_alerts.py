@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.alerts.evaluator import watch
 from prove_web.alerts.forms import from_preset, words
 from prove_web.alerts.models import Alert, Delivery, Patterns, Rule, Webhook
-from prove_web.alerts.passing import pass_over
+from prove_web.alerts.notifications import Bell, set_bell
+from prove_web.alerts.periodic import pass_over
 from prove_web.alerts.tasks import watch as watch_task
-from prove_web.alerts.telling import Bell, set_bell
-from prove_web.alerts.watching import watch
 from prove_web.experiments.models import Point, Run
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
-from prove_web.live.record import record
 from prove_web.review.models import Notification
 from training_worker.prove.alerts.presets import PRESETS
 
@@ -77,15 +77,15 @@ def test_a_rule_fires_once_and_clears_and_may_fire_again(project: Project) -> No
 def test_what_runs_report_is_watched_without_holding_up_what_is_recorded(project: Project, broker: str) -> None:
     low(project)
     job = run_job(project)
-    waiting = int(messages.broker().llen("web"))
+    waiting = int(message_broker.broker().llen("web"))
     for number in (1, 2, 3):
         record(str(job.pk), 1, [step(number, number, 0.1)])
-    assert int(messages.broker().llen("web")) - waiting == 1, "asked for once until it is begun"
+    assert int(message_broker.broker().llen("web")) - waiting == 1, "asked for once until it is begun"
     assert Alert.objects.count() == 0
     watch_task(str(job.pk))
     assert fired(Run.objects.get(job=job)) == [("Low", 1, 0.1)]
     record(str(job.pk), 1, [step(4, 4, 0.1)])
-    assert int(messages.broker().llen("web")) - waiting == 2
+    assert int(message_broker.broker().llen("web")) - waiting == 2
 
 
 def test_what_a_run_went_back_over_is_taken_back_and_an_acknowledgement_is_kept(project: Project, bob: User) -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from prove_web.accounts.models import Project, User
-from prove_web.review.annotator import PARTS, Judged, annotator, auc, cut, judged
-from prove_web.review.disagreements import disagreements, queue_of
 from prove_web.review.models import Queue
+from prove_web.review.reward_agreement import PARTS, Judged, annotator, auc, cut, judged
+from prove_web.review.reward_conflicts import disagreements, queue_of
 from prove_web.review.schema import read_schema
 from prove_web.trajectories.models import Trajectory
 

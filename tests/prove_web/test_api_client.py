@@ -198,8 +198,8 @@ def test_too_many_requests_wait_as_long_as_the_site_says(
 
 
 def test_events_are_followed_until_the_job_has_ended(connect: Callable[..., Studio], furnished: dict[str, Any]) -> None:
+    from prove_web.live.ingest import record
     from prove_web.live.models import Job, State
-    from prove_web.live.record import record
 
     pauses: list[float] = []
     told = {"kind": "progress", "at": "2026-01-01T00:00:00+00:00"}

@@ -13,7 +13,7 @@ from django.conf import LazySettings
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.api.api import document
-from prove_web.api.described import described
+from prove_web.api.openapi_docs import described
 from prove_web.api.tokens import issue
 from prove_web.live.models import State
 from prove_web.trajectories import uploads

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.test import Client
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.api.described import resolved
+from prove_web.api.openapi_docs import resolved
 
 from .asked_api import JSON, OPERATIONS, SCHEMAS, Operation, named, with_token
 from .furnished import furnish

@@ -18,7 +18,7 @@ from prove_web.api.api import document
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind, State
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset

@@ -12,8 +12,8 @@ from django.test import Client
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Entry, Organisation, Project, User
 from prove_web.alerts.models import Alert, Delivery, Rule, Webhook
+from prove_web.environments.enabled_servers import offered
 from prove_web.environments.models import ServerCheck
-from prove_web.environments.offered import offered
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import SavedReward
 from prove_web.live.models import Job, Kind, State

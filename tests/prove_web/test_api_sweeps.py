@@ -9,8 +9,8 @@ import pytest
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Run, Sweep
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, Kind, State
-from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
 
 from .asked_api import Program, program

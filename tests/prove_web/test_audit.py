@@ -17,8 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import resolve, reverse
 from django.utils import timezone
 
-from prove_web.accounts import audit, invitations, team
-from prove_web.accounts.audit.watched import MODELS
+from prove_web.accounts import audit, invitations, memberships
+from prove_web.accounts.audit.registry import MODELS
 from prove_web.accounts.invitations import Asked
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
@@ -29,12 +29,12 @@ from prove_web.live.models import Job, State
 from prove_web.review import reviewing
 from prove_web.review.models import Queue
 from prove_web.sharing import links
-from prove_web.sharing.deleting import delete
 from prove_web.sharing.models import Deletion, Share
 from prove_web.sharing.purging import purge
-from prove_web.sharing.shown import Shown
+from prove_web.sharing.share_scope import Shown
+from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories.models import Dataset
-from prove_web.workers.enrolling import enrol
+from prove_web.workers.enrolment import enrol
 from prove_web.workers.models import Enrolment
 
 from .authenticator import code
@@ -190,7 +190,7 @@ def test_no_secret_is_ever_written_down(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     client, names = as_user(alice), furnish(project, mary)
-    added = team.add(organisation, "nina@example.com", Role.VIEWER)
+    added = memberships.add(organisation, "nina@example.com", Role.VIEWER)
     invitation, text = invitations.invite(organisation, alice, Asked(role="viewer"))
     page = client.post(
         reverse("session-token", args=[*project.path, names["session"]]), {"name": "Desk", "writes": "on"}

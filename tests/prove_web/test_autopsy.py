@@ -23,9 +23,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import Environment
-from prove_web.experiments.heat import Range, counts_in, lines_of, narrowed, ordered, sections, tenth, worst
-from prove_web.experiments.index import record_rollouts
 from prove_web.experiments.models import RolloutGroup, Run
+from prove_web.experiments.rollout_index import record_rollouts
+from prove_web.experiments.tool_outcomes import Range, counts_in, lines_of, narrowed, ordered, sections, tenth, worst
 from training_worker.prove.outcomes import OUTCOMES, outcomes
 from training_worker.prove.store.parquet import write
 from training_worker.prove.store.steps import ROWS, SCHEMA, read_short

@@ -17,8 +17,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.compare.behaviour import FLIPS, KINDS, Filter, pairs
-from prove_web.experiments.compare.parting import parted
-from prove_web.experiments.compare.sides import Attempt
+from prove_web.experiments.compare.divergence import parted
+from prove_web.experiments.compare.sources import Attempt
 from prove_web.experiments.models import Run
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
 

@@ -17,11 +17,11 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Tool
 from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
+from prove_web.servers.argument_examples import example
 from prove_web.servers.arguments import FORM, JSON, CallForm, same
-from prove_web.servers.example import example
-from prove_web.servers.faults import of_form, of_refusal
+from prove_web.servers.field_errors import of_form, of_refusal
+from prove_web.servers.form_codec import as_typed, read, with_row, without_row
 from prove_web.servers.parameters import Reader, parameters
-from prove_web.servers.typed import as_typed, read, with_row, without_row
 from training_worker.prove.synthesis.sampler import NothingFits
 
 CALLS = 25  # of a walk over one server

@@ -10,8 +10,8 @@ from prove_web.accounts.models import Project
 from prove_web.evaluations.leaderboard import Slope
 from prove_web.experiments.chance import Difference, of_means, of_scores, tone, verdict
 from prove_web.experiments.evaluation import gains
-from prove_web.experiments.figures import figures, tiles
 from prove_web.experiments.models import Point, Run
+from prove_web.experiments.summary_tiles import figures, tiles
 from prove_web.experiments.tools import tools_of
 from training_worker.prove.benchmarks.intervals import wilson
 from training_worker.prove.metrics import TOOLS

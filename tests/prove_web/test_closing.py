@@ -10,13 +10,13 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
 
-from prove_web.accounts.closing import close
+from prove_web.accounts.account_deletion import close
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.api.tokens import admitted, issue
 from prove_web.review.models import Review
 from prove_web.review.reviewing import finish
-from prove_web.sharing.deleting import delete
+from prove_web.sharing.soft_delete import delete
 
 from .reviewed import given, queue_of
 

@@ -21,13 +21,13 @@ from pytest_django import DjangoAssertNumQueries
 from scipy import stats
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.compare.bands import Curve, aligned, band
-from prove_web.experiments.compare.chosen import MOST, Chosen, chosen
+from prove_web.experiments.compare.aggregate import Curve, aligned, band
+from prove_web.experiments.compare.component_diff import components, tools
 from prove_web.experiments.compare.curves import drawn, read
 from prove_web.experiments.compare.differences import fields
-from prove_web.experiments.compare.finals import finals
+from prove_web.experiments.compare.final_eval import finals
 from prove_web.experiments.compare.groups import groups
-from prove_web.experiments.compare.parts import components, tools
+from prove_web.experiments.compare.params import MOST, Chosen, chosen
 from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import State

@@ -17,11 +17,11 @@ from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.asgi import application
-from prove_web.servers import calls, tokens
-from prove_web.servers.configurations import PREFIX
-from prove_web.servers.connect import LARGEST
+from prove_web.servers import session_services, tokens
+from prove_web.servers.client_snippets import PREFIX
+from prove_web.servers.mcp_endpoint import LARGEST
 from prove_web.servers.models import ConnectToken, LiveSession, Source
-from prove_web.servers.worlds import cache, moments
+from prove_web.servers.world_cache import cache, moments
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,7 +99,7 @@ def test_by_hand_and_by_a_client_it_is_one_world(address: str, session: LiveSess
     calendar = next(row.id for row in state.calendars if not row.read_only)
     start = minute_text(state.now.replace(year=state.now.year + 1))
     given = {"calendar": calendar, "title": "dentist", "start": start, "duration": 30}
-    event = json.loads(calls.make(session, bob, "create_event", given).text)["id"]
+    event = json.loads(session_services.make(session, bob, "create_event", given).text)["id"]
     cache.kept.clear()  # as in another process
     assert not call(address, "cancel_event", {"event": event}).is_error
     assert list(session.calls.values_list("position", "source")) == [(1, Source.HAND), (2, Source.MCP)]
@@ -187,7 +187,7 @@ def test_strangers_other_pages_and_browsers_are_turned_away(web: str, address: s
 def test_a_session_that_is_removed_or_cannot_be_rebuilt_says_so(address: str, session: LiveSession) -> None:
     LiveSession.objects.filter(pk=session.pk).update(servers=["no_such_server"])
     assert status(address) == 410
-    calls.remove(session)
+    session_services.remove(session)
     assert status(address) == 401
 
 
@@ -198,7 +198,7 @@ def test_a_session_stored_from_another_world_tells_the_client(address: str, sess
 
 
 def test_a_full_session_takes_no_more(address: str, session: LiveSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "MOST_CALLS", 1)
+    monkeypatch.setattr(session_services, "MOST_CALLS", 1)
     assert not call(address, "list_accounts").is_error
     refused = call(address, "list_accounts")
     assert refused.is_error and "fork" in refused.content[0].text

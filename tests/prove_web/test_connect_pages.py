@@ -12,10 +12,10 @@ from mcp_servers.catalogue import fingerprint
 from mcp_servers.faults import KINDS, Faults
 from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
-from prove_web.servers import calls, tokens
-from prove_web.servers.configurations import PLACE
+from prove_web.servers import session_services, tokens
+from prove_web.servers.client_snippets import PLACE
 from prove_web.servers.models import LiveSession, SessionCall, Source
-from prove_web.servers.worlds import cache, met, moments
+from prove_web.servers.world_cache import cache, met, moments
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -49,8 +49,8 @@ def new_event(session: LiveSession, title: str) -> dict[str, Any]:
 
 def call_much(session: LiveSession, bob: User) -> None:
     for title in ("one", "two", "three", "four"):
-        calls.make(session, bob, "create_event", new_event(session, title))
-        calls.make(session, bob, "list_events", {})
+        session_services.make(session, bob, "create_event", new_event(session, title))
+        session_services.make(session, bob, "list_events", {})
 
 
 def story(session: LiveSession) -> list[Any]:
@@ -123,21 +123,21 @@ def test_faults_begin_with_the_next_call_and_a_replay_meets_the_same(
 
 
 def test_a_fork_of_a_faulty_session_is_the_same_up_to_there_and_meets_on(session: LiveSession, bob: User) -> None:
-    calls.set_faults(session, Faults(**OFTEN))
+    session_services.set_faults(session, Faults(**OFTEN))
     call_much(session, bob)
-    twin = calls.fork(session, bob, 5)
+    twin = session_services.fork(session, bob, 5)
     assert story(twin) == story(session)[:5]
     assert twin.faults == session.faults
     for one in (session, twin):
-        calls.make(one, bob, "list_calendars", {})
+        session_services.make(one, bob, "list_calendars", {})
     assert len(story(twin)) == 6
 
 
 def test_calls_that_met_a_fault_are_marked_and_the_page_says_what_is_on(
     browser: Client, session: LiveSession, bob: User
 ) -> None:
-    calls.set_faults(session, Faults(unavailable=100))
-    made = calls.make(session, bob, "list_events", {})
+    session_services.set_faults(session, Faults(unavailable=100))
+    made = session_services.make(session, bob, "list_events", {})
     assert not made.ok and json.loads(made.text)["error"] == "unavailable"
     page = browser.get(session.get_absolute_url()).text
     assert "Faults on purpose" in page and page.count("tool-mark-fault") == page.count("away<span") == 2, (
@@ -164,7 +164,7 @@ def test_shares_that_are_none_are_refused_and_stay_as_typed(
 
 
 def test_what_comes_in_live_leaves_forms_alone(browser: Client, session: LiveSession, bob: User) -> None:
-    calls.make(session, bob, "list_events", {})
+    session_services.make(session, bob, "list_events", {})
     live = {"HX-Request": "true", "HX-Target": "calls"}
     told = browser.get(session.get_absolute_url(), headers=live).text
     assert 'id="calls"' in told and 'id="state-table"' in told and 'id="newest"' in told
@@ -175,7 +175,7 @@ def test_what_comes_in_live_leaves_forms_alone(browser: Client, session: LiveSes
 
 
 def test_a_call_of_a_client_says_whose_it_is(browser: Client, session: LiveSession, bob: User) -> None:
-    calls.make(session, bob, "list_events", {}, SCRIPT)
+    session_services.make(session, bob, "list_events", {}, SCRIPT)
     page = browser.get(session.get_absolute_url(), {"view": "timing"}).text
     assert SCRIPT not in page and "&lt;script&gt;" in page and "an MCP client" in page
     assert SessionCall.objects.get().made_by == bob

@@ -10,7 +10,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
-from prove_web.trajectories.facts import facts_of
+from prove_web.trajectories.metadata import facts_of
 from prove_web.trajectories.provenance import Fed
 from training_worker.prove.chat import write_calls
 from training_worker.prove.formats import FORMATS, LLAMA3, Format

@@ -19,12 +19,12 @@ from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
-from prove_web.trajectories import bringing_in, uploads
+from prove_web.trajectories import import_services, uploads
+from prove_web.trajectories.import_preview import Import, Sample, holds_attempts, sample
 from prove_web.trajectories.importing import import_dataset
 from prove_web.trajectories.models import Dataset, Trajectory
-from prove_web.trajectories.previewing import Import, Sample, holds_attempts, sample
 from prove_web.trajectories.search import search
-from prove_web.trajectories.selecting import selected
+from prove_web.trajectories.selection import selected
 from prove_web.trajectories.versions import NotMade, make_version
 from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.export import parquet
@@ -210,7 +210,7 @@ class TestUploads:
         seen = sample(upload)
         form = Import(list(seen.first), {"format": "columns", "column_query": "query"})  # type: ignore[arg-type]
         assert form.is_valid()
-        bringing_in.launch(project, mary, upload, form, seen)
+        import_services.launch(project, mary, upload, form, seen)
         with pytest.raises(Http404, match="imported already"):
-            bringing_in.launch(project, mary, upload, form, seen)
+            import_services.launch(project, mary, upload, form, seen)
         assert Dataset.objects.count() == 1

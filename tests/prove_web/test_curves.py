@@ -16,10 +16,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.charts import CHARTS, charted, grouped
-from prove_web.experiments.figures import TILES, tiles
+from prove_web.experiments.eval_slices import cuts
+from prove_web.experiments.metric_series import MOST, columns, snapshot
 from prove_web.experiments.models import HeldOut, Point, Run
-from prove_web.experiments.points import MOST, columns, snapshot
-from prove_web.experiments.slices import cuts
+from prove_web.experiments.summary_tiles import TILES, tiles
 from prove_web.experiments.tools import ordered, tools_of
 from prove_web.live.models import State
 from training_worker.prove.metrics import BY_NAME, METRICS, TOOLS, Group

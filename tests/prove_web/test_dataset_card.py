@@ -1,6 +1,6 @@
 """The data card of a data set's page."""
 
-from prove_web.trajectories.card import card
+from prove_web.trajectories.dataset_card import card
 
 
 def test_a_card_counts_texts_by_who_wrote_them_over_all_splits() -> None:

@@ -18,7 +18,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.models import Environment
 from prove_web.live.models import Job, Kind, State
-from prove_web.trajectories.derived import words as said_in
+from prove_web.trajectories.denormalised import words as said_in
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example
 

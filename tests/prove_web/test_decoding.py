@@ -23,7 +23,7 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.trajectories import uploads
-from prove_web.workers.enrolling import enrol
+from prove_web.workers.enrolment import enrol
 from training_worker.jobs import importing
 from training_worker.jobs.job_context import Refused, Tell
 from training_worker.jobs.spool import SpoolWriter, spool_path
@@ -239,7 +239,7 @@ MAPPED = "weights: their header is bounded, and they are mapped into memory, by 
 DECODERS = {
     "prove_web/operations/backups/archive.py": OPERATOR,
     "prove_web/operations/backups/databases.py": OPERATOR,
-    "prove_web/trajectories/bringing_in.py": OUR_OWN,
+    "prove_web/trajectories/import_services.py": OUR_OWN,
     "training_worker/prove/export/parquet.py": OUR_OWN,
     "training_worker/prove/synthesis/endpoint/response_cache.py": OUR_OWN,
     "training_worker/prove/importers/decode.py": IN_THE_CHILD,

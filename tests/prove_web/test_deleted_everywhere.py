@@ -14,13 +14,13 @@ from django.urls import get_resolver, reverse
 
 from prove_web.accounts.models import Preference, Project, User
 from prove_web.alerts.models import Alert, Rule
+from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
 from prove_web.review.models import Queue
-from prove_web.review.notifying import notify
-from prove_web.sharing.deleting import Thing, delete
+from prove_web.review.notifications import notify
+from prove_web.sharing.soft_delete import Thing, delete
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset, Trajectory
 

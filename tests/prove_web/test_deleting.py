@@ -20,12 +20,12 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.launching import next_number
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
-from prove_web.live.seeing import Topic, permitted
+from prove_web.live.socket_permissions import Topic, permitted
 from prove_web.review.models import Notification, Queue
-from prove_web.review.notifying import notify
-from prove_web.sharing import numbers, purging
-from prove_web.sharing.deleting import InUse, TooLate, delete, restore
+from prove_web.review.notifications import notify
+from prove_web.sharing import purging, sequences
 from prove_web.sharing.models import Deletion
+from prove_web.sharing.soft_delete import InUse, TooLate, delete, restore
 from prove_web.trajectories.models import Dataset, Trajectory
 
 from .furnished import furnish
@@ -383,13 +383,13 @@ def test_a_data_set_stays_restorable_until_the_runs_that_used_it_are_gone(
 @pytest.mark.parametrize("gone", ["in the bin", "for good"])
 def test_a_number_is_never_given_again(gone: str, project: Project, mary: User, names: dict[str, Any]) -> None:
     run, dataset = run_of(project), dataset_of(project)
-    before = next_number(project), numbers.next_number(project, Dataset, Deletion.Kind.DATASET)
+    before = next_number(project), sequences.next_number(project, Dataset, Deletion.Kind.DATASET)
     for thing in (run, dataset):
         deletion = delete(thing, mary)
         if gone == "for good":
             spent(deletion)
             purging.purge()
-    assert (next_number(project), numbers.next_number(project, Dataset, Deletion.Kind.DATASET)) == before
+    assert (next_number(project), sequences.next_number(project, Dataset, Deletion.Kind.DATASET)) == before
 
 
 def test_jobs_of_what_is_deleted_are_not_told_of(project: Project, mary: User, names: dict[str, Any]) -> None:

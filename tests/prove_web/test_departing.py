@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from prove_web.accounts import invitations, team
+from prove_web.accounts import invitations, memberships
 from prove_web.accounts.invitations import Asked
 from prove_web.accounts.models import Entry, Invitation, Membership, Organisation, Project, SavedView, User
 from prove_web.accounts.roles import Role
@@ -24,17 +24,17 @@ from prove_web.api import tokens as api_tokens
 from prove_web.api.models import ApiToken
 from prove_web.environments.models import ThirdParty
 from prove_web.live.models import Job, State
-from prove_web.live.seeing import permitted
+from prove_web.live.socket_permissions import permitted
 from prove_web.review.models import Notification, Review
-from prove_web.review.notifying import told_to
+from prove_web.review.notifications import told_to
 from prove_web.review.reviewing import finish
 from prove_web.servers import tokens as session_tokens
 from prove_web.servers.models import ConnectToken, LiveSession
 from prove_web.sharing import links
 from prove_web.sharing.models import Share
-from prove_web.sharing.shown import shown
+from prove_web.sharing.share_scope import shown
 from prove_web.trajectories.models import Dataset
-from prove_web.workers import enrolling
+from prove_web.workers import enrolment
 from prove_web.workers.models import Enrolment
 
 from .furnished import furnish
@@ -65,8 +65,8 @@ def invitation(project: Project, ann: User, names: dict[str, Any]) -> Callable[[
 
 
 def machine(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
-    _, text = enrolling.enrol(project.organisation, ann, "Box", 1)
-    return lambda: enrolling.admitted(text) is not None
+    _, text = enrolment.enrol(project.organisation, ann, "Box", 1)
+    return lambda: enrolment.admitted(text) is not None
 
 
 def share_link(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
@@ -184,7 +184,7 @@ def test_what_ends_when_its_maker_leaves_and_what_stays(
 ) -> None:
     made = {thing: make(project, ann, names) for thing, make in ROWS.items()}
     assert good(made) == {*ROWS}
-    team.remove(Membership.objects.get(user=ann))
+    memberships.remove(Membership.objects.get(user=ann))
     stays = {thing for thing, (leaving, _) in table().items() if leaving.startswith("stay")}
     assert good(made) == stays
     Membership.objects.create(organisation=organisation, user=ann, role=Role.OWNER)
@@ -201,7 +201,7 @@ def test_what_ends_when_its_maker_may_no_longer_make_it(
     made = {thing: make(project, ann, names) for thing, make in ROWS.items()}
     membership = Membership.objects.get(user=ann)
     for each in (role, Role.OWNER):
-        team.change(membership, each)
+        memberships.change(membership, each)
         assert good(made) == {*ROWS} - ended
 
 
@@ -221,7 +221,7 @@ def test_an_owner_sees_what_ended_and_why(
 
 def test_what_others_made_goes_on(project: Project, ann: User, mary: User, names: dict[str, Any]) -> None:
     theirs = [share_link(project, mary, names), session_token(project, mary, names), api_token(project, mary, names)]
-    team.remove(Membership.objects.get(user=ann))
+    memberships.remove(Membership.objects.get(user=ann))
     assert [opens() for opens in theirs] == [True, True, True]
 
 
@@ -231,7 +231,7 @@ def test_what_they_made_for_another_team_goes_on(project: Project, ann: User, na
     theirs = Project.objects.create(organisation=other, slug="demo", name="Theirs")
     made = [make(theirs, ann, names) for make in (invitation, machine)]
     _, text = api_tokens.issue(ann, other, "Loop", ["view"])
-    team.remove(Membership.objects.get(user=ann, organisation=project.organisation))
+    memberships.remove(Membership.objects.get(user=ann, organisation=project.organisation))
     assert [each() for each in made] == [True, True] and api_tokens.admitted(text)
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, get_commands, load_command_class
 
 from prove_web import settings as settings_module
-from prove_web.operations import ask
+from prove_web.operations import healthcheck_cli
 from prove_web.operations.management.commands.program import wanted
 from prove_web.supervisor import checks
 from prove_web.supervisor.program import Refused
@@ -191,10 +191,10 @@ def test_https_moves_browsers_and_leaves_programs_alone(client: Any, settings: A
 )
 def test_a_site_is_asked_under_a_name_that_it_answers_to(hosts: str, name: str, monkeypatch: Any) -> None:
     monkeypatch.setenv("PROVE_HOSTS", hosts)
-    assert ask.known_name() == name
+    assert healthcheck_cli.known_name() == name
 
 
 def test_a_site_that_does_not_answer_is_not_ready(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setenv("PROVE_PORT", "1")
-    assert ask.main() == 1
+    assert healthcheck_cli.main() == 1
     assert "nothing answers at port 1" in capsys.readouterr().out

@@ -15,8 +15,8 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
 from prove_web.accounts.models import Project, User
 from prove_web.review.agreement import ENOUGH, figures
-from prove_web.review.answers import Answers, Facet
-from prove_web.review.disagreeing import apart, cells, confusion, disputed
+from prove_web.review.confusion import apart, cells, confusion, disputed
+from prove_web.review.label_matrix import Answers, Facet
 from prove_web.review.models import Item
 
 from .examples import dataset_of, examples

@@ -39,9 +39,9 @@ def test_a_page_that_cannot_be_stored_says_whether_the_disk_is_full(
 
 def test_the_api_says_that_the_disk_is_full(browser: Client, monkeypatch: Any) -> None:
     from prove_web.accounts.models import ProjectQuerySet
-    from prove_web.api import refusals
+    from prove_web.api import errors
 
-    monkeypatch.setattr(refusals, "FULL", EVERYTHING)
+    monkeypatch.setattr(errors, "FULL", EVERYTHING)
     monkeypatch.setattr(ProjectQuerySet, "of", fail)
     response = browser.get("/api/v1/projects")
     assert response.status_code == 507 and "The disk of this site is full" in response.json()["error"]

@@ -15,7 +15,7 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.verify import LAWS, check
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.env import envset
-from prove_web.environments import checking, versions
+from prove_web.environments import server_checks, versions
 from prove_web.environments.models import Environment, ServerCheck, ServerVersion, ThirdParty
 from prove_web.environments.tasks import check as check_task
 from prove_web.trajectories.models import Trajectory
@@ -121,12 +121,12 @@ def test_a_check_that_is_asked_for_is_shown_once_it_has_been_run(
 
 def test_a_check_of_other_code_is_said_to_be_that() -> None:
     found = {"ok": True, "laws": {}, "rows": {}}
-    made = checking.asked("maps")
+    made = server_checks.asked("maps")
     ServerCheck.objects.filter(pk=made.pk).update(ok=True, found=found, fingerprint="other", ended_at=made.asked_at)
-    assert checking.health(["maps"])["maps"].state == "stale"
+    assert server_checks.health(["maps"])["maps"].state == "stale"
     ServerCheck.objects.filter(pk=made.pk).update(fingerprint=fingerprint(("maps",)))
-    assert checking.health(["maps", "crm"])["maps"].state == "kept"
-    assert checking.health(["crm"])["crm"].state == "never"
+    assert server_checks.health(["maps", "crm"])["maps"].state == "kept"
+    assert server_checks.health(["crm"])["crm"].state == "never"
 
 
 def test_the_command_checks_and_says_what_is_not_there() -> None:
@@ -139,12 +139,12 @@ def test_the_command_checks_and_says_what_is_not_there() -> None:
 def test_without_a_broker_a_check_says_what_to_run_instead(
     mary_browser: Client, project: Project, settings: Any
 ) -> None:
-    from prove_web.live import messages
+    from prove_web.live import message_broker
 
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     answer = mary_browser.post(at(project, "server-check", "maps"), follow=True)
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     assert "manage.py check_servers maps" in answer.content.decode()
     assert ServerCheck.objects.get().ended_at is not None
 

@@ -23,8 +23,8 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.comparing import parting
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.paired import compared, rows_of
-from prove_web.evaluations.standings import Cell, boards, ended
-from prove_web.evaluations.stored import NoConversation, folder_of, result_of
+from prove_web.evaluations.ranking import Cell, boards, ended
+from prove_web.evaluations.storage import NoConversation, folder_of, result_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.benchmarks import published_scores

@@ -20,13 +20,13 @@ from prove_web.evaluations.models import Evaluation, EvaluationItem
 from prove_web.evaluations.policies import of_dataset
 from prove_web.experiments.management.commands.evaluate import narrowed
 from prove_web.experiments.models import Run
-from prove_web.experiments.outlook import SHIPPED
-from prove_web.live import messages
-from prove_web.live.advice import advice
+from prove_web.experiments.run_estimate import SHIPPED
+from prove_web.live import message_broker
+from prove_web.live.hints import advice
+from prove_web.live.ingest import record
 from prove_web.live.jobs import finish, lose, request_stop
 from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
-from prove_web.live.record import record
 from prove_web.trajectories.importing import row
 from training_worker.prove.benchmarks.registry import KNOWN
 from training_worker.prove.benchmarks.request import Asked
@@ -65,7 +65,7 @@ def filled(**other: Any) -> dict[str, Any]:
 
 
 def queued(queue: str) -> int:
-    return int(messages.broker().llen(queue))
+    return int(message_broker.broker().llen(queue))
 
 
 def left_by(run: Run, *steps: int, **rewards: float) -> None:
@@ -378,7 +378,7 @@ def test_a_run_is_followed_by_evaluations_of_its_best_and_last_checkpoint(projec
 
 def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(project: Project, alices: Client) -> None:
     run = launched(project, alices, benchmark_behaviour="yes")
-    messages.broker().delete("training")
+    message_broker.broker().delete("training")
     finish(run.job, State.DONE)
     run.job.save()  # as if the writer had been killed before it could tell those that wait
     reconcile()
@@ -388,7 +388,7 @@ def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(pr
 
 def test_they_do_not_begin_when_the_run_fails(project: Project, alices: Client) -> None:
     run = launched(project, alices, benchmark_behaviour="yes")
-    messages.broker().delete("training")
+    message_broker.broker().delete("training")
     record(str(run.job_id), 1, [step(1, 1), ended(2, "failed")])
     reconcile()
     assert queued("training") == 0

@@ -15,9 +15,9 @@ from django.utils import timezone
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.detail import moving
 from prove_web.experiments.models import HeldOut, Point, Run
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, JobEvent, Kind
-from prove_web.live.record import record
-from prove_web.workers.hearing import check_end, events
+from prove_web.workers.event_ingest import check_end, events
 from training_worker.prove.event_data import InvalidEvent
 from training_worker.prove.events import KINDS, now
 

@@ -16,7 +16,7 @@ from mcp_servers.catalogue import TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.servers.arguments import FORM
 from prove_web.trajectories.call_fields import Given, as_json, checked, given, prefix, spelled, switched, with_fields
-from prove_web.trajectories.draft import draft_of
+from prove_web.trajectories.edit_form import draft_of
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.synthesis.edits import as_it_is
 

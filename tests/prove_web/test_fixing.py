@@ -15,13 +15,13 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.servers.calls import fork
 from prove_web.servers.models import LiveSession
+from prove_web.servers.session_services import fork
 from prove_web.trajectories.call_fields import as_json
-from prove_web.trajectories.draft import changed, draft_of, read, wanted_of
+from prove_web.trajectories.edit_form import changed, draft_of, read, wanted_of
 from prove_web.trajectories.importing import row, scores
 from prove_web.trajectories.models import Dataset, Opened, Trajectory
-from prove_web.trajectories.verdict import example_of
+from prove_web.trajectories.replay_score import example_of
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt
 from training_worker.prove.synthesis.edits import as_it_is

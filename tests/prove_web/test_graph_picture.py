@@ -23,15 +23,15 @@ from mcp_servers.kit import Draw
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point
 from prove_web.live.models import Job, Kind, State
-from prove_web.servers import proven as kept_graphs
+from prove_web.servers import graph_queries as kept_graphs
+from prove_web.servers.graph_queries import Proven
 from prove_web.servers.models import LiveSession
-from prove_web.servers.picture import layout, swatches
+from prove_web.servers.picture import layout, legend
 from prove_web.servers.picture.asked import Asked, distances
+from prove_web.servers.picture.bundling import MOST, drawn
 from prove_web.servers.picture.chains import LONGEST, chains
 from prove_web.servers.picture.colours import by_coverage, by_drift, by_success
-from prove_web.servers.picture.drawn import MOST, drawn
-from prove_web.servers.picture.reopened import scene
-from prove_web.servers.proven import Proven
+from prove_web.servers.picture.evidence_session import scene
 from prove_web.trajectories.models import Dataset
 from tests.site.running import ROOT
 from training_worker.prove.graph import graph_path
@@ -331,13 +331,13 @@ def dataset(project: Project) -> Dataset:
     ("change", "look"), [(-1, 0), (-0.1, 0), (-0.05, 1), (-0.02, 1), (0, 2), (0.019, 2), (0.02, 3), (0.1, 4), (1, 4)]
 )
 def test_what_is_exactly_at_a_limit_has_changed(change: float, look: int) -> None:
-    assert swatches.of_change(change) == look
+    assert legend.of_change(change) == look
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=60))
 def test_each_count_lies_in_one_range_and_more_is_never_less(counts: list[int]) -> None:
-    ranges = swatches.quarters(counts)
-    looks = [swatches.of_amount(ranges, count) for count in sorted(counts)]
+    ranges = legend.quarters(counts)
+    looks = [legend.of_amount(ranges, count) for count in sorted(counts)]
     assert looks == sorted(looks) and all(
         (look == 0) == (count == 0) for look, count in zip(looks, sorted(counts), strict=True)
     )
@@ -346,7 +346,7 @@ def test_each_count_lies_in_one_range_and_more_is_never_less(counts: list[int]) 
         for look, count in zip(looks, sorted(counts), strict=True)
         if look
     )
-    assert len(swatches.amounts(ranges, "none")) == len(ranges) + 1 <= 5
+    assert len(legend.amounts(ranges, "none")) == len(ranges) + 1 <= 5
 
 
 @pytest.mark.parametrize("by", ["coverage", "success", "drift"])

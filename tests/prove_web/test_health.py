@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.operations import health, tasks
 from training_worker import heartbeat
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def all_alive(broker: str, settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA = tmp_path
     for name in health.PROGRAMS:
-        heartbeat.beat(messages.broker(), name)
+        heartbeat.beat(message_broker.broker(), name)
 
 
 def asked() -> tuple[int, dict[str, Any]]:
@@ -49,7 +49,7 @@ def test_a_site_that_has_what_it_needs_is_ready(db: None, all_alive: None) -> No
 
 @pytest.mark.parametrize("program", health.PROGRAMS)
 def test_a_program_that_fell_silent_makes_the_site_unready(program: str, db: None, all_alive: None) -> None:
-    broker = messages.broker()
+    broker = message_broker.broker()
     broker.hset(heartbeat.HEARTS, program, heartbeat.now(broker) - health.MOST_SILENT - 1)
     status, found = asked()
     assert (status, wrong(found)) == (503, {program})
@@ -61,7 +61,7 @@ def test_a_program_that_fell_silent_makes_the_site_unready(program: str, db: Non
 
 
 def test_a_pulse_through_its_queue_is_what_makes_a_program_alive(db: None, all_alive: None) -> None:
-    messages.broker().delete(heartbeat.HEARTS)
+    message_broker.broker().delete(heartbeat.HEARTS)
     tasks.pulse("writer")
     tasks.ticked()
     assert wrong(asked()[1]) == {"web-worker"}
@@ -69,9 +69,9 @@ def test_a_pulse_through_its_queue_is_what_makes_a_program_alive(db: None, all_a
 
 def test_without_a_broker_the_site_says_so_and_nothing_secret(db: None, settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA, settings.REDIS_URL = tmp_path, "redis://someone:hush@127.0.0.1:1/0"
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     status, found = asked()
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     assert (status, wrong(found)) == (503, {"broker", *health.PROGRAMS})
     told = json.dumps(found)
     assert "hush" not in told and "127.0.0.1" not in told and str(tmp_path) not in told
@@ -115,7 +115,7 @@ def test_a_data_folder_that_is_gone_or_full_is_told(db: None, all_alive: None, s
 
 
 def test_programs_of_long_ago_are_forgotten(broker: str) -> None:
-    known = messages.broker()
+    known = message_broker.broker()
     heartbeat.beat(known, "writer")
     known.hset(heartbeat.HEARTS, "training@gone", heartbeat.now(known) - heartbeat.FORGET - 1)
     assert list(heartbeat.ages(known)) == ["writer"]

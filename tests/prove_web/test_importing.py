@@ -11,10 +11,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from prove_web.accounts.models import Project
-from prove_web.live import messages, tasks
+from prove_web.live import message_broker, tasks
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
-from prove_web.live.record import record
-from prove_web.trajectories import loading
+from prove_web.trajectories import bulk_load
 from prove_web.trajectories.importing import import_dataset, row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example, loads, write_lines
@@ -74,7 +74,7 @@ def test_loading_twice_changes_nothing(project: Project) -> None:
 
 
 def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "BATCH", 3)
+    monkeypatch.setattr(bulk_load, "BATCH", 3)
     dataset = made(project)
     with CaptureQueriesContext(connection) as queries:
         import_dataset(str(dataset.job_id))
@@ -85,7 +85,7 @@ def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.
 def test_the_end_of_its_job_has_it_loaded(project: Project) -> None:
     dataset = made(project, State.QUEUED)
     record(str(dataset.job_id), 1, [event(1, "started", host="here", pid=1), ended(2, counts={})])
-    assert messages.broker().llen("web") == 1
+    assert message_broker.broker().llen("web") == 1
     tasks.job_done(str(dataset.job_id))
     assert dataset.trajectories.count() == TRAIN + HELD_OUT
 

@@ -24,12 +24,12 @@ from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind
-from prove_web.servers import calls, spoken
-from prove_web.servers.branches import family
+from prove_web.servers import session_services, wire_format
 from prove_web.servers.models import LiveSession, SavedCall, SessionCall, Source
-from prove_web.servers.worlds import cache, moments
+from prove_web.servers.session_tree import family
+from prove_web.servers.world_cache import cache, moments
 from prove_web.trajectories.models import Dataset, Trajectory
-from prove_web.trajectories.verdict import example_of, judge
+from prove_web.trajectories.replay_score import example_of, judge
 from tests.waiting import eventually
 from training_worker.prove.synthesis.dataset_folder import changed, read
 from training_worker.prove.synthesis.validate import validate
@@ -65,7 +65,7 @@ def calendar_of(session: LiveSession) -> str:
 
 
 def make(session: LiveSession, tool: str, **arguments: Any) -> SessionCall:
-    return calls.make(session, session.created_by, tool, arguments)
+    return session_services.make(session, session.created_by, tool, arguments)
 
 
 def new_event(session: LiveSession, title: str = "dentist") -> SessionCall:
@@ -236,17 +236,17 @@ def test_the_python_and_the_curl_of_a_call_are_answered_by_a_gateway_as_it_was_h
     make(session, "list_accounts")
     make(session, "get_event", event="EVT-0000")
     seen = make(session, "get_event", event=event)
-    writes = spoken.writes_before(session, seen.position)
+    writes = wire_format.writes_before(session, seen.position)
     assert [one.tool for one in writes] == ["create_event"]
-    assert run([sys.executable, "-c", spoken.python(seen, writes)], gateway).strip() == seen.text
-    answered = json.loads(run(["sh", "-c", spoken.curl(seen, writes)], gateway))
-    assert answered == spoken.response(seen)
+    assert run([sys.executable, "-c", wire_format.python(seen, writes)], gateway).strip() == seen.text
+    answered = json.loads(run(["sh", "-c", wire_format.curl(seen, writes)], gateway))
+    assert answered == wire_format.response(seen)
     assert answered["result"]["content"][0]["text"] == seen.text
 
 
 def test_the_messages_shown_are_those_on_the_wire_for_a_refusal_too(session: LiveSession, gateway: str) -> None:
     refused = make(session, "list_accounts", limit="x")
-    assert json.loads(run(["sh", "-c", spoken.curl(refused, [])], gateway)) == spoken.response(refused)
+    assert json.loads(run(["sh", "-c", wire_format.curl(refused, [])], gateway)) == wire_format.response(refused)
 
 
 # Saved calls
@@ -304,15 +304,15 @@ def test_a_saved_call_of_another_team_is_not_found(session: LiveSession, charlie
 def test_the_tree_of_forks_survives_the_removal_of_any_session_in_it(session: LiveSession, bob: User) -> None:
     for _ in range(3):
         make(session, "list_accounts")
-    child = calls.fork(session, bob, 2)
-    grandchild = calls.fork(child, bob, 2)
-    fresh = calls.reset(session, bob)
+    child = session_services.fork(session, bob, 2)
+    grandchild = session_services.fork(child, bob, 2)
+    fresh = session_services.reset(session, bob)
     drawn = [(one.session, one.depth) for one in family(grandchild)]
     assert drawn == [(session, 0), (fresh, 1), (child, 1), (grandchild, 2)]
-    calls.remove(child)
+    session_services.remove(child)
     grandchild.refresh_from_db()
     assert (grandchild.parent, grandchild.parent_at, grandchild.source) == (session, 2, Source.FORK)
-    calls.remove(session)
+    session_services.remove(session)
     grandchild.refresh_from_db()
     assert (grandchild.parent, family(grandchild)[0].session) == (None, grandchild)
     assert grandchild.calls.count() == 2
@@ -323,7 +323,7 @@ def test_two_moments_differ_in_exactly_the_rows_that_the_calls_between_them_chan
 ) -> None:
     make(session, "list_accounts")
     event = json.loads(new_event(session).text)["id"]
-    twin = calls.fork(session, session.created_by, 1)
+    twin = session_services.fork(session, session.created_by, 1)
     other = json.loads(new_event(twin, "haircut").text)["id"]
     url = reverse("session-compare", args=session.project.path)
     found = browser.get(url, {"a": f"{session.pk}:1", "b": f"{session.pk}:2"}).context["found"]
@@ -353,7 +353,7 @@ def test_nonsense_to_compare_is_answered_in_words(browser: Client, session: Live
 
 def test_sessions_are_found_sorted_and_told_apart_by_source(browser: Client, session: LiveSession, alice: User) -> None:
     make(session, "list_accounts")
-    twin = calls.fork(session, alice, 1)
+    twin = session_services.fork(session, alice, 1)
     make(twin, "list_accounts")
     LiveSession.objects.create(project=session.project, servers=["email"], seed=42, created_by=alice, title="Letters")
     url = reverse("sessions", args=session.project.path)
@@ -372,7 +372,7 @@ def test_sessions_are_found_sorted_and_told_apart_by_source(browser: Client, ses
 def test_one_removes_one_s_own_sessions_and_a_maintainer_anyone_s(
     browser: Client, session: LiveSession, alice: User, mary: User, as_user: People
 ) -> None:
-    others = calls.fork(session, alice, 0)
+    others = session_services.fork(session, alice, 0)
     assert "Someone else opened" in post(browser, "session-remove", others, confirmed=others.pk).content.decode()
     post(browser, "session-remove", session)
     assert LiveSession.objects.count() == 2, "it has to be confirmed"

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from prove_web.accounts import invitations, team
+from prove_web.accounts import invitations, memberships
 from prove_web.accounts.invitations import Asked, Closed
 from prove_web.accounts.models import Invitation, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
@@ -191,12 +191,12 @@ def test_who_is_no_owner_any_more_lets_nobody_in(
 ) -> None:
     links = [made(as_user(alice), organisation)]
     member = Membership.objects.get(user=mary)
-    team.change(member, Role.OWNER)
+    memberships.change(member, Role.OWNER)
     links.append(made(as_user(mary), organisation))
     if how == "demoted":
-        team.change(member, Role.MAINTAINER)
+        memberships.change(member, Role.MAINTAINER)
     else:
-        team.remove(member)
+        memberships.remove(member)
     assert [as_user(nina).get(link).status_code for link in links] == [200, 410]
 
 

@@ -8,10 +8,10 @@ import redis
 from django.db import transaction
 
 from prove_web.accounts.models import Project
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.jobs import NotNow, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.record import record
 
 from .story import ended, event, run_job, story
 
@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def queued(queue: str) -> int:
-    return int(messages.broker().llen(queue))
+    return int(message_broker.broker().llen(queue))
 
 
 def told(job: Job) -> dict[str, str]:
-    return dict(messages.broker().hgetall(f"prove:job:{job.id}"))
+    return dict(message_broker.broker().hgetall(f"prove:job:{job.id}"))
 
 
 def at_work(job: Job) -> Job:
@@ -90,7 +90,7 @@ def test_a_job_that_was_stopped_in_the_queue_is_let_go_of_by_the_worker_that_tak
     enqueue(job)
     request_stop(job, StopLevel.NOW)
     assert int(told(job)["attempt"]) > 1
-    messages.broker().flushdb()
+    message_broker.broker().flushdb()
     record(str(job.id), 1, story(0, 1))
     assert int(told(job)["attempt"]) > 1, "it is said again when the broker forgot it"
     assert not job.events.exists()
@@ -106,8 +106,8 @@ def test_a_launch_that_is_taken_back_is_not_sent(project: Project) -> None:
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as away:
-        away.setattr(messages, "broker", lambda: redis.from_url("unix:///nowhere/valkey.sock"))
-        away.setattr(messages.app, "send_task", unsendable)
+        away.setattr(message_broker, "broker", lambda: redis.from_url("unix:///nowhere/valkey.sock"))
+        away.setattr(message_broker.app, "send_task", unsendable)
         yield
 
 

@@ -20,15 +20,15 @@ from django.utils import timezone
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.models import Point, Run, StepRollouts
-from prove_web.experiments.outlook import SHIPPED
-from prove_web.live import messages
+from prove_web.experiments.run_estimate import SHIPPED
+from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.workers.carrying import needed
-from prove_web.workers.enrolling import enrol, revoke
+from prove_web.workers.enrolment import enrol, revoke
+from prove_web.workers.file_transfer import needed
 from prove_web.workers.models import Enrolment
 from prove_web.workers.quota import tidy_all
-from prove_web.workers.working import workers
+from prove_web.workers.worker_status import workers
 from tests.waiting import eventually
 from training_worker.join.compatibility import versions
 from training_worker.prove.models import left_by
@@ -109,7 +109,7 @@ def test_a_machine_gets_the_runs_of_its_team_alone_in_their_turn(
 
 def test_a_job_that_a_worker_of_the_site_has_claimed_is_not_given(project: Project, machine: Machine) -> None:
     job = run(project)
-    assert messages.claim(job, "training@here")
+    assert message_broker.claim(job, "training@here")
     assert machine.next() == {}
 
 
@@ -365,8 +365,8 @@ def test_who_is_revoked_loses_the_job_which_others_take(
     assert revoke(enrolment[0]) == 1
     assert (fresh(job).state, job.attempt, job.failures, job.worker) == (State.QUEUED, 2, 0, "")
     assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).status_code == 401
-    assert messages.broker().hget(f"prove:job:{job.pk}", "attempt") == "2"
-    assert messages.broker().zcard("prove:waiting:training") == 1
+    assert message_broker.broker().hget(f"prove:job:{job.pk}", "attempt") == "2"
+    assert message_broker.broker().zcard("prove:waiting:training") == 1
 
 
 def test_who_revokes_a_machine_takes_no_job_from_another_teams_worker_of_that_name(

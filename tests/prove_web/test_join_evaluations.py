@@ -16,12 +16,12 @@ from django.conf import LazySettings
 
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
-from prove_web.evaluations.stored import result_of
+from prove_web.evaluations.storage import result_of
 from prove_web.live.models import Job, State
 from prove_web.live.reconcile import reconcile
-from prove_web.workers.carrying import needed
-from prove_web.workers.enrolling import enrol
-from prove_web.workers.fitting import lacks
+from prove_web.workers.capabilities import lacks
+from prove_web.workers.enrolment import enrol
+from prove_web.workers.file_transfer import needed
 from tests.waiting import eventually
 from training_worker.jobs.evaluate import begin_with
 from training_worker.jobs.spool import SpoolReader, spool_path

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments import keeping
-from prove_web.experiments.keeping import MOST_TAGS, NotesDiffer, NotKept, revision_of, tidied
+from prove_web.experiments import run_metadata
 from prove_web.experiments.models import Run
+from prove_web.experiments.run_metadata import MOST_TAGS, NotesDiffer, NotKept, revision_of, tidied
 
 from .trained import run_of
 
@@ -45,18 +45,20 @@ def test_tags_are_tidy_and_stay_so(tags: list[str]) -> None:
 @pytest.mark.parametrize("tag", ["a,b", 'say "so"', "x" * 41, "a\0b"])
 def test_what_is_no_tag_is_refused_and_changes_nothing(tag: str, project: Project) -> None:
     run = run_of(project)
-    keeping.set_tags(run, ["kept"])
+    run_metadata.set_tags(run, ["kept"])
     with pytest.raises(NotKept, match="Nothing was changed"):
-        keeping.change_tags(run, add=[tag])
+        run_metadata.change_tags(run, add=[tag])
     assert again(run).tags == ["kept"]
 
 
 def test_two_people_tag_one_run_and_both_tags_stay(project: Project) -> None:
     run = run_of(project)
     one, other = again(run), again(run)
-    assert keeping.change_tags(one, add=["good"]) and keeping.change_tags(other, add=["Seed 1"], remove=["none"])
+    assert run_metadata.change_tags(one, add=["good"]) and run_metadata.change_tags(
+        other, add=["Seed 1"], remove=["none"]
+    )
     assert again(run).tags == ["good", "seed 1"]
-    assert not keeping.change_tags(one, add=["good"])
+    assert not run_metadata.change_tags(one, add=["good"])
 
 
 def test_annotators_mark_and_only_those_who_launch_rename_and_archive(
@@ -99,7 +101,7 @@ def test_a_baseline_is_another_run_of_the_same_project(
         post(client, run, "run-keep", base=str(other))
         assert again(run).base == base
     with pytest.raises(NotKept):
-        keeping.set_base(run, theirs)
+        run_metadata.set_base(run, theirs)
     post(client, run, "run-keep", base="")
     assert again(run).base is None
 
@@ -109,17 +111,17 @@ def test_of_two_who_write_notes_the_later_is_told_and_neither_text_is_lost(
 ) -> None:
     run = run_of(project)
     begun = revision_of("")
-    keeping.write_notes(again(run), "Words of Mary", begun)
-    keeping.write_notes(again(run), "Words of Mary", begun)  # the same said twice is said once
+    run_metadata.write_notes(again(run), "Words of Mary", begun)
+    run_metadata.write_notes(again(run), "Words of Mary", begun)  # the same said twice is said once
     with pytest.raises(NotesDiffer) as differ:
-        keeping.write_notes(again(run), "Words of Bob", begun)
+        run_metadata.write_notes(again(run), "Words of Bob", begun)
     assert (differ.value.theirs, again(run).notes) == ("Words of Mary", "Words of Mary")
     url = reverse("run-notes", args=[*project.path, run.number])
     page = as_user(bob).post(url, {"notes": "Words of Bob", "revision": begun})
     text = page.content.decode()
     assert page.status_code == 422 and "Words of Mary" in text and "Words of Bob</textarea>" in text
     assert f'name="revision" value="{revision_of("Words of Mary")}"' in text
-    keeping.write_notes(again(run), "Both", revision_of("Words of Mary"))
+    run_metadata.write_notes(again(run), "Both", revision_of("Words of Mary"))
     assert again(run).notes == "Both"
 
 

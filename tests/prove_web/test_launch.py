@@ -16,12 +16,12 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
+from prove_web.experiments.form_fields import TIMES, plain
+from prove_web.experiments.form_layout import SECTIONS
 from prove_web.experiments.forms import RunForm, belongs
-from prove_web.experiments.inputs import TIMES, plain
 from prove_web.experiments.launching import offered
 from prove_web.experiments.models import Run
-from prove_web.experiments.sections import SECTIONS
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
@@ -72,7 +72,7 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
     }
     assert (run.name, run.dataset, run.job.kind, run.job.title) == ("A run", dataset, Kind.RUN, "A run")
     assert (run.job.state, run.job.created_by) == (State.QUEUED, alice)
-    assert messages.broker().llen("training") == 1
+    assert message_broker.broker().llen("training") == 1
 
 
 def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:

@@ -18,10 +18,10 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.review.models import Item, Queue
 from prove_web.review.schema import PLAIN
-from prove_web.trajectories.language import distinct, measure, moving_ratio
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.paging import SORTS
 from prove_web.trajectories.search.completing import complete
+from prove_web.trajectories.text_stats import distinct, measure, moving_ratio
 
 from .examples import chain, dataset_of, examples
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import CURATE
 from prove_web.live.reconcile import LOAD_AGAIN, not_loaded
-from prove_web.trajectories import loading
+from prove_web.trajectories import bulk_load
+from prove_web.trajectories.bulk_load import SILENT, Taken, claim, clear, load
 from prove_web.trajectories.importing import row
-from prove_web.trajectories.loading import SILENT, Taken, claim, clear, load
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
 from prove_web.trajectories.tasks import Pace, passes
@@ -29,7 +29,7 @@ ROWS = 5
 
 @pytest.fixture
 def empty(project: Project, monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    monkeypatch.setattr(loading, "COMMITTED", 2)
+    monkeypatch.setattr(bulk_load, "COMMITTED", 2)
     return dataset_of(project)
 
 
@@ -88,7 +88,7 @@ def test_what_breaks_on_the_way_leaves_nothing(empty: Dataset) -> None:
 
 
 def test_many_rows_are_removed_a_part_at_a_time(empty: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "REMOVED", 2)
+    monkeypatch.setattr(bulk_load, "REMOVED", 2)
     Trajectory.objects.bulk_create(rows(empty))
     other = dataset_of(empty.project, [abstention()])
     clear(empty)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.keeping import revision_of
+from prove_web.experiments.run_metadata import revision_of
 from prove_web.operations.busy import RETRY_AFTER, SENTENCE, is_busy
 
 from .asked_api import JSON

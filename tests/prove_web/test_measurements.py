@@ -15,12 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point, Run
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, JobEvent, Kind, State
-from prove_web.live.record import record
-from prove_web.operations import state
+from prove_web.operations import collector
 from prove_web.trajectories.models import Dataset
-from prove_web.workers.draining import drain
+from prove_web.workers.worker_drain import drain
 from training_worker import heartbeat
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -59,12 +59,12 @@ def test_jobs_queues_heartbeats_events_and_disk_are_as_they_are(project: Project
     for _ in range(2):
         Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.DONE)
     record(str(job.id), 1, [{"seq": 1, "kind": "started", "at": "2026-01-01T00:00:00+00:00", "data": {}}])
-    messages.broker().lpush("training", "a message", "another")
-    heartbeat.beat(messages.broker(), "training@far")
+    message_broker.broker().lpush("training", "a message", "another")
+    heartbeat.beat(message_broker.broker(), "training@far")
     found = read()
     assert (found["prove_jobs", "graph", "starting"], found["prove_jobs", "run", "done"]) == (1, 2)
     assert found["prove_jobs", "dataset", "queued"] == 0
-    assert [found["prove_queue_length", queue] for queue in state.QUEUES] == [0, 0, 0, 0, 2]
+    assert [found["prove_queue_length", queue] for queue in collector.QUEUES] == [0, 0, 0, 0, 2]
     assert 0 <= found["prove_heartbeat_age_seconds", "training@far"] < 60
     assert found["prove_events_stored_total",] == JobEvent.objects.get().pk
     assert found["prove_disk_free_bytes",] > 0
@@ -95,15 +95,15 @@ def test_jobs_are_counted_by_the_queue_that_they_wait_in(project: Project, broke
     made = [Job.objects.create(project=project, kind=kind, title="Job", spec=spec) for kind, spec in asked]
     Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.RUNNING)
     found = read()
-    for queue in state.QUEUES[1:]:
+    for queue in collector.QUEUES[1:]:
         assert found["prove_queue_jobs", queue, "queued"] == sum(job.queue == queue for job in made), queue
     assert found["prove_queue_jobs", "training", "running"] == 1
 
 
 def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
     told = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
-    heartbeat.beat(messages.broker(), "training@far", told | {"gpu_celsius": [61.0]})
-    heartbeat.beat(messages.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
+    heartbeat.beat(message_broker.broker(), "training@far", told | {"gpu_celsius": [61.0]})
+    heartbeat.beat(message_broker.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
     drain("training@old")
     found = read()
     assert (found["prove_workers", "training", "free"], found["prove_workers", "training", "draining"]) == (1, 1)
@@ -137,9 +137,9 @@ def test_the_dashboard_asks_for_what_is_measured_and_the_page_tells_of_all_of_it
 
 def test_a_broker_that_is_away_leaves_the_rest_measured(db: None, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     found = read()
-    messages.broker.cache_clear()
+    message_broker.broker.cache_clear()
     unknown = {key[1] for key, value in found.items() if key[0] == "prove_unknown" and value}
     assert unknown == {"queues", "heartbeats", "workers"}
     assert ("prove_jobs", "run", "done") in found

@@ -13,11 +13,11 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.experiments.figures import tiles
 from prove_web.experiments.models import MetricSummary, Run
+from prove_web.experiments.summary_tiles import tiles
 from prove_web.live.deltas import deltas
+from prove_web.live.ingest import record
 from prove_web.live.models import Job
-from prove_web.live.record import record
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.json_numbers import ODD
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.models import Item, Notification, Queue
-from prove_web.review.notifying import notify, told_to
+from prove_web.review.notifications import notify, told_to
 from prove_web.review.schema import PLAIN
 
 from .examples import chain, dataset_of

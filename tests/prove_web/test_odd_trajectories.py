@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
-from prove_web.trajectories.draft import draft_of
-from prove_web.trajectories.edited import Said, pair
+from prove_web.trajectories.edit_diff import Said, pair
+from prove_web.trajectories.edit_form import draft_of
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.search import search
 from prove_web.trajectories.typed import DEEPEST, LONGEST, NotArguments, arguments_of

@@ -12,7 +12,7 @@ from mcp_servers.world import replay
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.servers.models import LiveSession, Source
-from prove_web.servers.worlds import moments
+from prove_web.servers.world_cache import moments
 from training_worker.prove.trajectory import ToolCall
 
 from .examples import abstention, chain, dataset_of

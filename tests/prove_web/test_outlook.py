@@ -10,14 +10,14 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
+from prove_web.experiments.config_diff import differences
 from prove_web.experiments.defaults import DEFAULTS, LIMITS, START, SWITCHES
-from prove_web.experiments.differences import differences
-from prove_web.experiments.inputs import plain
+from prove_web.experiments.dry_run import PROMPTS, Trial, begin, end, title_of, trial_of
+from prove_web.experiments.form_fields import plain
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.outlook import figures
 from prove_web.experiments.recipes import MODELS, TITLES, filled
-from prove_web.experiments.trials import PROMPTS, Trial, begin, end, title_of, trial_of
-from prove_web.live import messages
+from prove_web.experiments.run_estimate import figures
+from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
 from training_worker import heartbeat
@@ -106,10 +106,10 @@ def test_a_run_whose_stored_settings_leave_out_the_defaults_is_known_when_it_is_
 
 def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, Any]) -> None:
     said = {"queues": ["training"], "slots": 1, "memory_gb": 0.001}
-    heartbeat.beat(messages.broker(), "training@small", said)
+    heartbeat.beat(message_broker.broker(), "training@small", said)
     [memory] = [each for each in figures(project, "grpo", spec, None) if each.label == "Memory"]
     assert memory.worry
-    heartbeat.beat(messages.broker(), "training@small", {**said, "gpus": [{"name": "H200", "memory_gb": 150.0}]})
+    heartbeat.beat(message_broker.broker(), "training@small", {**said, "gpus": [{"name": "H200", "memory_gb": 150.0}]})
     [memory] = [each for each in figures(project, "grpo", spec, None) if each.label == "Memory"]
     assert not memory.worry and memory.value.endswith("of 150 GB")
 

@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.alerts.looking import look
+from prove_web.alerts.pattern_scan import look
 from prove_web.experiments.models import Run
-from prove_web.experiments.stored import StoredRun
+from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import JobEvent
 from training_worker.client.runs import pieces
 from training_worker.prove.store.folder import read_one

@@ -11,7 +11,7 @@ import pytest
 from django.conf import LazySettings
 
 from prove_web.experiments.models import Run
-from prove_web.experiments.stored import StoredRun
+from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import State
 from tests.waiting import eventually
 from training_worker.client.trl_capture import Watch

@@ -14,7 +14,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.compare.bands import Curve
+from prove_web.experiments.compare.aggregate import Curve
 from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.paper.figures import near
 from prove_web.experiments.paper.ours import ours

@@ -23,7 +23,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.api.api import NAMESPACE
 from prove_web.live.routing import routes
-from prove_web.live.seeing import permitted
+from prove_web.live.socket_permissions import permitted
 from prove_web.trajectories.models import Trajectory
 
 from .furnished import furnish

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from prove_web.accounts.models import Organisation, Project
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.jobs import dispatch, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.queueing import move, ranked
-from prove_web.live.record import record
+from prove_web.live.priority import move, ranked
 from training_worker import job_queue
 
 from .story import event
@@ -28,10 +28,10 @@ def launch(project: Project, priority: int = 0) -> Job:
 
 def free_worker() -> Job | None:
     """A worker that takes one message, and starts the job whose turn it is; None when there is no message."""
-    message = messages.broker().rpop(QUEUE)
+    message = message_broker.broker().rpop(QUEUE)
     if message is None:
         return None
-    for order in job_queue.in_turn(messages.broker(), QUEUE, {"job": None, "attempt": 0}):
+    for order in job_queue.in_turn(message_broker.broker(), QUEUE, {"job": None, "attempt": 0}):
         if order["job"] is None:
             return free_worker()
         job = Job.objects.get(pk=order["job"])
@@ -59,9 +59,9 @@ def test_jobs_of_a_project_start_by_priority_and_age_however_their_messages_arri
     jobs = [launch(project, draw.choice([-1, 0, 0, 2])) for _ in range(8)]
     for job in draw.sample(jobs, 4):
         dispatch(job.pk)
-    tickets = messages.broker().lrange(QUEUE, 0, -1)
-    messages.broker().delete(QUEUE)
-    messages.broker().rpush(QUEUE, *draw.sample(tickets, len(tickets)))
+    tickets = message_broker.broker().lrange(QUEUE, 0, -1)
+    message_broker.broker().delete(QUEUE)
+    message_broker.broker().rpush(QUEUE, *draw.sample(tickets, len(tickets)))
     assert started() == ranked(jobs)
 
 
@@ -111,7 +111,11 @@ def test_a_job_that_is_stopped_before_its_turn_is_not_begun(project: Project) ->
     jobs = [launch(project) for _ in range(3)]
     request_stop(jobs[0], StopLevel.NOW)
     assert started() == jobs[1:]
-    assert messages.broker().zcard(job_queue.places(QUEUE)) == messages.broker().hlen(job_queue.orders(QUEUE)) == 0
+    assert (
+        message_broker.broker().zcard(job_queue.places(QUEUE))
+        == message_broker.broker().hlen(job_queue.orders(QUEUE))
+        == 0
+    )
 
 
 def test_who_resumes_waits_like_who_launches(project: Project) -> None:
@@ -132,14 +136,14 @@ def test_a_job_that_waits_for_another_keeps_its_place(project: Project) -> None:
 
 def test_a_job_that_begins_meanwhile_is_not_put_back_by_a_move(project: Project) -> None:
     jobs = [launch(project) for _ in range(2)]
-    assert job_queue.take(messages.broker(), QUEUE) == {
+    assert job_queue.take(message_broker.broker(), QUEUE) == {
         "job": str(jobs[0].pk),
         "attempt": 1,
         "kind": "graph",
         "spec": {},
     }
     move(jobs[0], "last")
-    assert messages.broker().zrange(job_queue.places(QUEUE), 0, -1) == [job_queue.member(jobs[1].pk, 1)]
+    assert message_broker.broker().zrange(job_queue.places(QUEUE), 0, -1) == [job_queue.member(jobs[1].pk, 1)]
 
 
 def test_priorities_stay_small_however_often_one_moves(project: Project) -> None:

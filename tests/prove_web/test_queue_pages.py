@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.live import messages
+from prove_web.live import message_broker
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind, State
-from prove_web.workers.turns import line
-from prove_web.workers.working import MOST_SILENT, workers
+from prove_web.workers.queue_view import line
+from prove_web.workers.worker_status import MOST_SILENT, workers
 from training_worker import heartbeat
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
@@ -42,7 +42,7 @@ def text(client: Client, url: str) -> str:
 
 @pytest.fixture
 def heard(broker: str) -> None:
-    heartbeat.beat(messages.broker(), WORKER, {**FACTS, **LOAD})
+    heartbeat.beat(message_broker.broker(), WORKER, {**FACTS, **LOAD})
 
 
 def test_a_queue_tells_what_is_at_work_what_waits_why_and_until_when(
@@ -132,7 +132,7 @@ def test_a_worker_tells_what_it_is_and_its_host_to_owners_alone(
 
 
 def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, alice: User, as_user: As) -> None:
-    broker = messages.broker()
+    broker = message_broker.broker()
     heartbeat.beat(broker, WORKER, FACTS)
     broker.hset(heartbeat.HEARTS, WORKER, heartbeat.now(broker) - MOST_SILENT - 60)
     assert "Silent" in (page := text(as_user(alice), "/acme/demo/workers/")) and "Start it again" in page
@@ -143,21 +143,21 @@ def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, a
 def test_a_worker_of_another_version_is_listed_by_its_name(
     project: Project, alice: User, as_user: As, said: str
 ) -> None:
-    heartbeat.beat(messages.broker(), WORKER)
-    messages.broker().hset(heartbeat.WORKERS, WORKER, said)
+    heartbeat.beat(message_broker.broker(), WORKER)
+    message_broker.broker().hset(heartbeat.WORKERS, WORKER, said)
     [worker] = workers() or []
     assert (worker.queues, worker.slots, worker.alive) == (("training",), 1, True)
     assert "training" in text(as_user(alice), "/acme/demo/workers/")
 
 
 def test_a_worker_that_says_goodbye_is_gone(heard: None) -> None:
-    heartbeat.forget(messages.broker(), WORKER)
-    assert workers() == [] and heartbeat.told(messages.broker()) == {}
+    heartbeat.forget(message_broker.broker(), WORKER)
+    assert workers() == [] and heartbeat.told(message_broker.broker()) == {}
 
 
 def test_programs_that_do_no_jobs_are_no_workers(broker: str) -> None:
     for name in ("beat", "writer", "web-worker"):
-        heartbeat.beat(messages.broker(), name)
+        heartbeat.beat(message_broker.broker(), name)
     assert [worker.queues for worker in workers() or []] == []
 
 

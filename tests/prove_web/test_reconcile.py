@@ -8,11 +8,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from prove_web.accounts.models import Project
-from prove_web.live import messages, tasks
+from prove_web.live import message_broker, tasks
+from prove_web.live.ingest import record
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import Job, Kind, State, StopLevel
 from prove_web.live.reconcile import LOAD_AGAIN, SEND_AGAIN, reconcile
-from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
 
 from .examples import dataset_of, examples
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def queued(queue: str) -> int:
-    return int(messages.broker().llen(queue))
+    return int(message_broker.broker().llen(queue))
 
 
 def at_work(job: Job, silent: float = 0) -> Job:
@@ -47,7 +47,7 @@ def test_a_job_that_falls_silent_is_lost_and_tried_again(project: Project) -> No
     job = after_a_pass(at_work(run_job(project), settings.LOST_AFTER_SECONDS + 1))
     assert (job.attempt, job.state, job.seq) == (2, State.QUEUED, 0)
     assert queued("training") == 1
-    assert messages.broker().hget(f"prove:job:{job.id}", "attempt") == "2"
+    assert message_broker.broker().hget(f"prove:job:{job.id}", "attempt") == "2"
 
 
 def test_a_job_that_beats_is_left_alone(project: Project) -> None:
@@ -84,10 +84,10 @@ def test_a_job_that_falls_silent_while_stopping_has_stopped(project: Project) ->
 def test_what_a_broker_forgot_is_said_again(project: Project) -> None:
     waiting, working = run_job(project), at_work(run_job(project))
     enqueue(waiting)
-    messages.broker().flushdb()
+    message_broker.broker().flushdb()
     changed(waiting, sent_at=timezone.now() - 2 * SEND_AGAIN)
     reconcile()
-    assert messages.broker().hget(f"prove:job:{working.id}", "seq") == "3"
+    assert message_broker.broker().hget(f"prove:job:{working.id}", "seq") == "3"
     assert queued("training") == 0, "it is not known to be lost while its queue is busy"
     record(str(working.id), 1, [ended(4)])
     reconcile()
@@ -117,9 +117,9 @@ def test_a_data_set_that_was_made_and_not_loaded_is_loaded(project: Project) -> 
 
 def test_one_pass_at_a_time(project: Project) -> None:
     run_job(project)
-    with messages.broker().lock(tasks.LOCK, timeout=60):
+    with message_broker.broker().lock(tasks.LOCK, timeout=60):
         tasks.reconcile()
         assert queued("training") == 0
     tasks.reconcile()
     assert queued("training") == 1
-    assert not messages.broker().exists(tasks.LOCK)
+    assert not message_broker.broker().exists(tasks.LOCK)

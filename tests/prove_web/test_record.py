@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project
-from prove_web.experiments.figures import tiles
+from prove_web.experiments.metric_series import snapshot
 from prove_web.experiments.models import HeldOut, Point, Run
-from prove_web.experiments.points import snapshot
+from prove_web.experiments.summary_tiles import tiles
+from prove_web.live.ingest import record
 from prove_web.live.jobs import lose
 from prove_web.live.models import Job, JobEvent, State
-from prove_web.live.record import record
 
 from .story import ended, event, run_job, step, story
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Entry, Organisation, Project, User
 from prove_web.api.tokens import issue as issue_api_token
-from prove_web.live.seeing import permitted
+from prove_web.live.socket_permissions import permitted
 from prove_web.review.models import Notification
-from prove_web.review.notifying import notify
+from prove_web.review.notifications import notify
 from prove_web.servers import tokens
 from prove_web.servers.models import LiveSession
 

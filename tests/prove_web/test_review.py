@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.review import holding
+from prove_web.review import assignment
 from prove_web.review.models import Acceptance, Hold, Item, Queue, Review
 from prove_web.review.schema import PLAIN
 from training_worker.prove.trajectory import WorldRef
@@ -185,11 +185,11 @@ def test_what_is_assigned_to_someone_who_leaves_goes_back_to_the_pool_and_their_
     queue = queue_of(project, mary, 2, people=[bob])
     client = as_user(bob)
     send(client, queue, action="draft", comment="Mine")
-    assert holding.next_item(queue, alice) is None
+    assert assignment.next_item(queue, alice) is None
     Membership.objects.get(user=bob).delete()
     assert client.get(at("review", queue, 1)).status_code == 404
     assert send(client, queue, action="draft", comment="Still here").status_code == 404
-    assert holding.next_item(queue, alice) == queue.items.get(position=1)
+    assert assignment.next_item(queue, alice) == queue.items.get(position=1)
     assert Review.objects.get(reviewer=bob).comment == "Mine"
 
 
@@ -385,7 +385,7 @@ def test_a_queue_can_be_changed_but_not_its_questions_once_someone_answered(
     assert pair.items.get(position=1).state == Item.State.SETTLED, "one reviewer is enough now"
     assert {*pair.items.filter(assigned=alice).values_list("position", flat=True)} == {2, 3}
     Hold.objects.all().delete()
-    assert holding.next_item(pair, bob) is None
+    assert assignment.next_item(pair, bob) is None
 
 
 def test_instructions_are_markdown_without_anything_that_runs(
@@ -415,6 +415,6 @@ def test_people_without_the_right_to_annotate_take_no_place(
     project: Project, mary: User, alice: User, bob: User, organisation: Any
 ) -> None:
     queue = queue_of(project, mary, 1)
-    assert holding.next_item(queue, bob) and holding.next_item(queue, alice) is None
+    assert assignment.next_item(queue, bob) and assignment.next_item(queue, alice) is None
     Membership.objects.filter(user=bob).update(role=Role.VIEWER)
-    assert holding.next_item(queue, alice) is not None
+    assert assignment.next_item(queue, alice) is not None

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.review.accepting import accept
-from prove_web.review.making import make_queue
+from prove_web.review.acceptance import accept
+from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.schema import PLAIN
 from training_worker.prove.synthesis import drift

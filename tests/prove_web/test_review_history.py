@@ -7,8 +7,8 @@ from collections.abc import Callable
 from django.test import Client
 
 from prove_web.accounts.models import Project, User
+from prove_web.review.create_queue import change
 from prove_web.review.history import history
-from prove_web.review.making import change
 from prove_web.review.models import Item, Notification, Queue
 from prove_web.review.reviewing import finish, undo
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.review import holding, reviewing
+from prove_web.review import assignment, reviewing
 from prove_web.review.models import Hold, Item, Review
 
 from .reviewed import given, queue_of
@@ -38,12 +38,12 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
 
         @rule(who=WHO)
         def goes_on(self, who: str) -> None:
-            item = holding.next_item(self.queue, people[who], self.at[who].position if who in self.at else 0)
+            item = assignment.next_item(self.queue, people[who], self.at[who].position if who in self.at else 0)
             self.at.pop(who, None)
             if item is not None:
                 self.at[who] = item
                 assert item.state == Item.State.OPEN
-                assert not item.reviews.filter(reviewer=people[who], state__in=holding.FINISHED).exists()
+                assert not item.reviews.filter(reviewer=people[who], state__in=assignment.FINISHED).exists()
 
         def here(self, who: str) -> Item | None:
             """Where someone is, or is sent to now."""
@@ -123,7 +123,7 @@ def reviewing_machine(project: Project, people: dict[str, User]) -> type[RuleBas
             for user in people.values():
                 for item in self.queue.items.filter(reviews__reviewer=user, reviews__state=Review.State.SKIPPED):
                     reviewing.undo(item, user)
-                while item := holding.next_item(self.queue, user):
+                while item := assignment.next_item(self.queue, user):
                     reviewing.finish(item, user, given(item, user, "reject"))
             assert not self.queue.items.filter(state=Item.State.OPEN).exists()
 

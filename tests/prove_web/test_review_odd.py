@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from prove_web.review import forms, reviewing
-from prove_web.review.editor import Editor
-from prove_web.review.making import assign, change, make_queue
+from prove_web.review.create_queue import assign, change, make_queue
 from prove_web.review.models import Acceptance, Item, Queue, Review
+from prove_web.review.question_forms import Editor
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, Question, read_schema
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.trajectory import WorldRef

@@ -12,10 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.live.seeing import permitted
-from prove_web.review.blind import SCORES, Blind
+from prove_web.live.socket_permissions import permitted
+from prove_web.review.blinding import SCORES, Blind
 from prove_web.review.comments import say
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Notification, Queue, Review
 from prove_web.review.reviewing import finish
 from prove_web.review.schema import PLAIN

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.ledger import ledger
+from prove_web.experiments.credit import ledger
+from prove_web.experiments.reward_config import said, scored_at, scored_by, short, top
 from prove_web.experiments.reward_fields import TITLES
 from prove_web.experiments.rollouts import groups_of
-from prove_web.experiments.scored import said, scored_at, scored_by, short, top
 from prove_web.trajectories.breakdown import parts_of
 from training_worker.prove.reward import PRESETS, RewardConfig, reward_of
 from training_worker.prove.trajectory import Example, Rollout, ToolCall

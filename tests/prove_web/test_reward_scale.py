@@ -10,11 +10,11 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.compare.chosen import told
-from prove_web.experiments.compare.parts import components
-from prove_web.experiments.figures import figures
+from prove_web.experiments.compare.component_diff import components
+from prove_web.experiments.compare.params import told
 from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.reward_scale import definitions, rescored, same_reward
+from prove_web.experiments.summary_tiles import figures
 from prove_web.experiments.what_if.asked import asked
 
 from .compared import trained_run

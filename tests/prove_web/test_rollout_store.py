@@ -19,10 +19,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import RolloutGroup, Run, StepRollouts
+from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Found, Hit, Query
-from prove_web.experiments.stored import StoredRun
+from prove_web.live.ingest import record
 from prove_web.live.models import JobEvent
-from prove_web.live.record import record
 from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.store.storage import Storage
 from training_worker.prove.store.uploader import bring

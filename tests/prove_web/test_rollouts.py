@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.ledger import ledger
+from prove_web.experiments.credit import ledger
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import groups_of
 from training_worker.prove.reward import PAPER, score

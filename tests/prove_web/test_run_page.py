@@ -22,23 +22,23 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
-from prove_web.experiments import configured
+from prove_web.experiments import config_display
 from prove_web.experiments.baseline import chosen
 from prove_web.experiments.chance import Difference
-from prove_web.experiments.configured import as_command, as_json, as_toml, lines
+from prove_web.experiments.chart_markers import KINDS, Told, marks, of_events
+from prove_web.experiments.checkpoint_table import shelf
+from prove_web.experiments.config_display import as_command, as_json, as_toml, lines
 from prove_web.experiments.exports import Export, make
-from prove_web.experiments.figures import BY_NAME, Tile, figures, tiles, values_of, written
-from prove_web.experiments.heading import title, waiting_before
 from prove_web.experiments.lineage import lineage
-from prove_web.experiments.marks import KINDS, Told, marks, of_events
+from prove_web.experiments.metric_series import snapshot
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.points import snapshot
-from prove_web.experiments.shelf import shelf
-from prove_web.live import messages
+from prove_web.experiments.page_title import title, waiting_before
+from prove_web.experiments.summary_tiles import BY_NAME, Tile, figures, tiles, values_of, written
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.jobs import next_attempt
 from prove_web.live.models import Job, Kind, State
-from prove_web.live.queueing import move
-from prove_web.live.record import record
+from prove_web.live.priority import move
 
 from .story import ended, event, story
 from .trained import keep_checkpoint, measure, run_of
@@ -222,7 +222,7 @@ def test_the_texts_of_a_configuration_say_the_same_and_nothing_that_names_a_job(
 
 def test_only_what_is_not_as_usual_stands_out_of_all_settings(project: Project, victors: Client) -> None:
     run = run_of(project, config={"learning_rate": 1e-4, "prompts": 8, "reward": {"name": 0.5}})
-    found = {one.name: one for one in configured.settings(run)}
+    found = {one.name: one for one in config_display.settings(run)}
     assert {name for name, one in found.items() if one.changed} == {"learning_rate", "reward_preset"}
     assert (found["learning_rate"].value, found["learning_rate"].usual) == ("0.0001", "0.0002")
     assert "epochs" not in found and "group" in found
@@ -354,7 +354,7 @@ def test_a_tab_in_the_background_can_ask_how_the_run_stands(project: Project, vi
 
 
 def waiting_in(queue: str) -> int:
-    return int(messages.broker().llen(queue))
+    return int(message_broker.broker().llen(queue))
 
 
 def test_a_clone_is_measured_against_the_run_it_was_cloned_from(

@@ -14,10 +14,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.figures import BY_NAME, Tile, tiles
 from prove_web.experiments.models import Point, Run
+from prove_web.experiments.summary_tiles import BY_NAME, Tile, tiles
+from prove_web.live.ingest import record
 from prove_web.live.models import JobEvent, State
-from prove_web.live.record import record
 
 from .story import step, story
 from .trained import RESULT, keep_checkpoint, measure, run_of

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Preference, Project, SavedView, User
-from prove_web.experiments import keeping
+from prove_web.experiments import run_metadata
+from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import Point, Run, RunKind, Sweep
-from prove_web.experiments.summary import rebuild
 from prove_web.experiments.table import columns
 from prove_web.experiments.table.columns import FORMS, KNOWN, Measure, column
 from prove_web.experiments.table.search import tightened
@@ -59,8 +59,8 @@ def several(project: Project, alice: User, bob: User) -> list[Run]:
         found.append(run_of(project, rewards, name=f"Run {'abcde'[place]}", config=config, by=by, result=RESULT))
     measure(found[1], step_0=0.3, step_20=0.7)
     measure(found[3], step_0=0.5)
-    keeping.set_tags(found[0], ["baseline"])
-    keeping.set_tags(found[2], ["baseline", "odd, no".split(",")[0]])
+    run_metadata.set_tags(found[0], ["baseline"])
+    run_metadata.set_tags(found[2], ["baseline", "odd, no".split(",")[0]])
     return [*found, run_of(project, name="Waiting", state=State.QUEUED)]
 
 
@@ -148,13 +148,13 @@ def test_every_column_is_shown_and_can_be_sorted_by(
 def test_pinned_runs_come_first_however_the_table_is_sorted(
     project: Project, several: list[Run], marys: Client
 ) -> None:
-    keeping.pin(several[0])
+    run_metadata.pin(several[0])
     for sort in ("", "reward", "-reward", "number"):
         assert numbers(marys, project, sort=sort)[0] == several[0].number
 
 
 def test_archived_runs_are_hidden_until_they_are_asked_for(project: Project, several: list[Run], marys: Client) -> None:
-    keeping.archive(several[0])
+    run_metadata.archive(several[0])
     everything = [run.number for run in reversed(several)]
     assert numbers(marys, project) == everything[:-1]
     assert numbers(marys, project, archived="too") == everything
@@ -406,7 +406,7 @@ def test_runs_of_another_project_are_not_reached_by_number(
 def test_the_table_as_a_file_has_every_row_and_the_columns_that_are_shown(
     project: Project, several: list[Run], marys: Client
 ) -> None:
-    keeping.rename(several[0], "=1+1")
+    run_metadata.rename(several[0], "=1+1")
     query = {"columns": "reward-best,learning_rate,when,took", "sort": "-reward-best"}
     url = reverse("runs-export", args=project.path)
     told = json.loads(marys.get(url, {**query, "format": "json"}).getvalue())
@@ -447,7 +447,7 @@ def test_the_table_asks_as_few_questions_for_many_runs_and_columns_as_for_one(
 
 def test_names_tags_and_settings_are_text_and_never_markup(project: Project, marys: Client) -> None:
     run = run_of(project, [0.5], name="<script>1", config={"policy": "<img src=x>", "learning_rate": 1e-4})
-    keeping.set_tags(run, ["<b>tag"])
+    run_metadata.set_tags(run, ["<b>tag"])
     for query in ({}, {"columns": "policy"}, {"group": "policy"}, {"group": "tag"}, {"part": "columns"}):
         text = page(marys, project, **query).content.decode()
         assert "<script>1" not in text and "<img src=x" not in text and "<b>tag" not in text

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.review.models import Comment, Item, Queue, Review
 from prove_web.review.schema import PLAIN
-from prove_web.trajectories.derived import derived, tokens
+from prove_web.trajectories.denormalised import derived, tokens
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.many import attempt
 from prove_web.trajectories.models import Trajectory, Words
 from prove_web.trajectories.search import search
+from prove_web.trajectories.search.ast import AllOf, AnyOf, Asked, Node, Not, Text, written
 from prove_web.trajectories.search.fields import FIELDS
-from prove_web.trajectories.search.nodes import AllOf, AnyOf, Asked, Node, Not, Text, written
 from prove_web.trajectories.search.parsing import parse
 from training_worker.prove.trajectory import dumps
 

@@ -23,7 +23,7 @@ from django.core.management import CommandError, call_command
 from mcp import Client
 
 from mcp_servers.catalogue import SERVERS
-from prove_web import first_start
+from prove_web import bootstrap
 from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
@@ -375,7 +375,7 @@ def test_the_page_about_running_names_every_variable_and_every_program(a_site: S
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
     read = set(re.findall(r'env(?:str|bool|int|set)\("([A-Z_]+)"', code))
-    elsewhere = {join.TOKEN, ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO, logs.SETTING}
+    elsewhere = {join.TOKEN, ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, bootstrap.DEMO, logs.SETTING}
     of_libraries = {"FORWARDED_ALLOW_IPS", "PROMETHEUS_MULTIPROC_DIR"}
     assert named == read | elsewhere | of_libraries
     programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))

@@ -13,9 +13,9 @@ from django.urls import reverse
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
-from prove_web.servers import calls
+from prove_web.servers import session_services
 from prove_web.servers.models import LiveSession, SessionCall
-from prove_web.servers.worlds import Cache, WorldDiffers, cache, moments
+from prove_web.servers.world_cache import Cache, WorldDiffers, cache, moments
 
 from .each_server import EACH_SERVER
 
@@ -177,7 +177,7 @@ def test_fields_and_json_say_the_same_to_and_fro(browser: Client, session: LiveS
 
 
 def test_a_destructive_tool_asks_first(browser: Client, session: LiveSession) -> None:
-    made = calls.make(session, session.created_by, "create_event", new_event(session))
+    made = session_services.make(session, session.created_by, "create_event", new_event(session))
     event = {"event": json.loads(made.text)["id"]}
     asked = browser.post(address("session-call", session), fields(event, "cancel_event"))
     assert asked.status_code == 200 and "cannot be undone" in asked.content.decode()
@@ -188,7 +188,7 @@ def test_a_destructive_tool_asks_first(browser: Client, session: LiveSession) ->
 
 
 def test_the_state_after_any_call_can_be_looked_at(browser: Client, session: LiveSession) -> None:
-    made = calls.make(session, session.created_by, "create_event", new_event(session))
+    made = session_services.make(session, session.created_by, "create_event", new_event(session))
     event = json.loads(made.text)["id"]
     query = {"table": "calendar.events", "find": event}
     before, after = (browser.get(session.get_absolute_url(), {"at": at, **query}).context["rows"] for at in (0, 1))
@@ -208,18 +208,18 @@ def test_a_fork_has_the_calls_up_to_there_and_leaves_the_original_alone(
     browser: Client, session: LiveSession, alice: User
 ) -> None:
     for title in ("one", "two", "three"):
-        calls.make(session, alice, "create_event", new_event(session, title))
+        session_services.make(session, alice, "create_event", new_event(session, title))
     browser.post(address("session-fork", session), {"at": "2"})
     twin = LiveSession.objects.exclude(pk=session.pk).get()
     copied = list(twin.calls.values_list("position", "tool", "text", "made_by"))
     assert copied == list(session.calls.filter(position__lte=2).values_list("position", "tool", "text", "made_by"))
     assert moments(twin)[2].world.digest() == moments(session)[2].world.digest()
-    calls.make(twin, alice, "list_events", {})
+    session_services.make(twin, alice, "list_events", {})
     assert (twin.calls.count(), session.calls.count()) == (3, 3)
 
 
 def test_starting_again_opens_the_same_world_and_keeps_the_old_session(browser: Client, session: LiveSession) -> None:
-    calls.make(session, session.created_by, "create_event", new_event(session))
+    session_services.make(session, session.created_by, "create_event", new_event(session))
     answer = browser.post(address("session-reset", session), follow=True)
     twin = LiveSession.objects.exclude(pk=session.pk).get()
     assert twin.calls.count() == 0 and session.calls.count() == 1
@@ -233,11 +233,11 @@ def test_of_two_calls_at_once_the_second_sees_what_the_first_did(session: LiveSe
     def bob_comes_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         found = execute(sql, params, many, context)
         if waiting and sql.startswith("SELECT") and "servers_sessioncall" in sql:  # Alice has read where it stands
-            calls.make(session, waiting.pop(), "create_event", given)
+            session_services.make(session, waiting.pop(), "create_event", given)
         return found
 
     with connection.execute_wrapper(bob_comes_first):
-        made = calls.make(session, alice, "create_event", given)
+        made = session_services.make(session, alice, "create_event", given)
     assert list(session.calls.values_list("position", "made_by__username")) == [(1, "bob"), (2, "alice")]
     world = moments(session)[1].world.fork()
     assert world.call("create_event", given).text == made.text
@@ -245,8 +245,8 @@ def test_of_two_calls_at_once_the_second_sees_what_the_first_did(session: LiveSe
 
 def test_a_world_rebuilt_by_replay_is_the_world_that_was(session: LiveSession, alice: User) -> None:
     for title in ("one", "two"):
-        calls.make(session, alice, "create_event", new_event(session, title))
-    calls.make(session, alice, "create_event", {"title": 3})
+        session_services.make(session, alice, "create_event", new_event(session, title))
+    session_services.make(session, alice, "create_event", {"title": 3})
     seen = [moment.world.digest() for moment in moments(session)]
     cache.kept.clear()
     assert [moment.world.digest() for moment in moments(session)] == seen
@@ -256,23 +256,23 @@ def test_a_world_rebuilt_by_replay_is_the_world_that_was(session: LiveSession, a
 def test_calling_changes_no_moment_that_another_request_holds(session: LiveSession, alice: User) -> None:
     held = moments(session)
     before = [moment.world.digest() for moment in held]
-    calls.make(session, alice, "create_event", new_event(session))
+    session_services.make(session, alice, "create_event", new_event(session))
     assert [moment.world.digest() for moment in held] == before
 
 
 def test_the_cache_keeps_the_sessions_used_last_and_never_goes_back(session: LiveSession, alice: User) -> None:
-    calls.make(session, alice, "list_accounts", {})
+    session_services.make(session, alice, "list_accounts", {})
     small, known = Cache(1), moments(session)
     small.put(session, known)
     small.put(session, known[:1])
     assert small.get(session) == known
-    small.put(calls.reset(session, alice), known[:1])
+    small.put(session_services.reset(session, alice), known[:1])
     assert small.get(session) == ()
 
 
 def test_a_session_of_other_code_is_replayed_and_says_where_it_differs(browser: Client, session: LiveSession) -> None:
     LiveSession.objects.filter(pk=session.pk).update(fingerprint="of other code")
-    calls.make(session, session.created_by, "list_accounts", {})
+    session_services.make(session, session.created_by, "list_accounts", {})
     assert "still answered as recorded" in page(browser, session)
     SessionCall.objects.create(session=session, position=2, tool="tool_of_old", arguments={}, ok=True, text="{}")
     shown = page(browser, session)
@@ -280,7 +280,7 @@ def test_a_session_of_other_code_is_replayed_and_says_where_it_differs(browser: 
 
 
 def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser: Client, session: LiveSession) -> None:
-    calls.make(session, session.created_by, "list_accounts", {})
+    session_services.make(session, session.created_by, "list_accounts", {})
     session.refresh_from_db()
     assert session.opening == moments(session)[0].world.digest()
     LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
@@ -293,7 +293,7 @@ def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser
     browser.post(address("session-reset", session))
     fresh = session.forks.get(parent_at=0)
     assert "opens another world now" not in page(browser, fresh)
-    assert calls.make(fresh, session.created_by, "list_accounts", {}).ok
+    assert session_services.make(fresh, session.created_by, "list_accounts", {}).ok
 
 
 def test_a_process_with_another_world_calls_nothing_in_a_session_that_it_read_before(
@@ -302,12 +302,12 @@ def test_a_process_with_another_world_calls_nothing_in_a_session_that_it_read_be
     read_before = LiveSession.objects.get(pk=session.pk)
     LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
     with pytest.raises(WorldDiffers):
-        calls.make(read_before, alice, "list_accounts", {})
+        session_services.make(read_before, alice, "list_accounts", {})
     assert not session.calls.exists()
 
 
 def test_a_session_whose_server_is_gone_keeps_its_calls(browser: Client, session: LiveSession) -> None:
-    calls.make(session, session.created_by, "list_accounts", {})
+    session_services.make(session, session.created_by, "list_accounts", {})
     LiveSession.objects.filter(pk=session.pk).update(servers=["banking", "a-server-of-old"])
     cache.kept.clear()
     shown = page(browser, session)
@@ -342,15 +342,15 @@ def test_a_session_is_found_in_its_own_project_alone(session: LiveSession, charl
 def test_the_number_of_queries_does_not_grow_with_the_calls(
     browser: Client, session: LiveSession, django_assert_num_queries: Callable[[int], Any]
 ) -> None:
-    calls.make(session, session.created_by, "list_accounts", {})
+    session_services.make(session, session.created_by, "list_accounts", {})
     for _ in range(2):  # which pages were seen is written down once
         page(browser, session)
         browser.get(reverse("sessions", args=session.project.path))
     page_of_one = queries(lambda: page(browser, session))
     list_of_one = queries(lambda: browser.get(reverse("sessions", args=session.project.path)))
     for _ in range(30):
-        calls.make(session, session.created_by, "list_accounts", {})
-        calls.reset(session, session.created_by)
+        session_services.make(session, session.created_by, "list_accounts", {})
+        session_services.reset(session, session.created_by)
     with django_assert_num_queries(page_of_one):
         assert "Page 1 of 2" in page(browser, session)
     with django_assert_num_queries(list_of_one):

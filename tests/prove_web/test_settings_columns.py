@@ -16,10 +16,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run, RunSetting
-from prove_web.experiments.outside.given import LONGEST_NAME, LONGEST_TEXT, MOST, called, flattened, plain
-from prove_web.experiments.outside.making import Wanted, make
+from prove_web.experiments.outside.config_flatten import LONGEST_NAME, LONGEST_TEXT, MOST, called, flattened, plain
+from prove_web.experiments.outside.create import Wanted, make
 from prove_web.experiments.table.columns import column
-from prove_web.experiments.table.told import OFFERED
+from prove_web.experiments.table.external_columns import OFFERED
 
 from .trained import run_of
 

@@ -19,13 +19,13 @@ from django.utils import timezone
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import Job, State
-from prove_web.review.making import make_queue
+from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
-from prove_web.sharing.deleting import delete
 from prove_web.sharing.links import issue, withdraw
 from prove_web.sharing.models import Share
-from prove_web.sharing.shown import Reach, shown
+from prove_web.sharing.share_scope import Reach, shown
+from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories.models import Trajectory
 
 from .examples import chain, dataset_of

@@ -18,11 +18,11 @@ from prove_web.accounts.models import Membership, Project, User
 from prove_web.asgi import application
 from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SLOW, LiveConsumer
 from prove_web.live.hub import hub, hubs
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, State
-from prove_web.live.record import record
-from prove_web.live.seeing import permitted
+from prove_web.live.socket_permissions import permitted
 from prove_web.review.comments import say
-from prove_web.servers import calls
+from prove_web.servers import session_services
 from prove_web.servers.models import LiveSession
 from tests.waiting import PATIENCE
 
@@ -197,9 +197,9 @@ def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
         async with socket(victor) as one:
             await one.subscribe(session=session.pk)
             assert await one.hear() == {"session": str(session.pk), "calls": 0, "faults": "", "again": None}
-            await sync_to_async(calls.make)(session, bob, "list_accounts", {})
+            await sync_to_async(session_services.make)(session, bob, "list_accounts", {})
             assert (await one.hear())["calls"] == 1
-            await sync_to_async(calls.set_faults)(session, Faults(slow=5))
+            await sync_to_async(session_services.set_faults)(session, Faults(slow=5))
             assert "slow=5" in (await one.hear())["faults"]
 
     play(scene)
@@ -214,10 +214,10 @@ def test_who_looks_at_a_session_is_told_that_it_was_begun_again_and_that_it_was_
         async with socket(victor) as one:
             await one.subscribe(session=session.pk)
             assert (await one.hear())["again"] is None
-            fresh = await sync_to_async(calls.reset)(session, bob)
+            fresh = await sync_to_async(session_services.reset)(session, bob)
             assert (await one.hear())["again"] == fresh.pk
             number = session.pk
-            await sync_to_async(calls.remove)(session)
+            await sync_to_async(session_services.remove)(session)
             assert await one.hear() == {"session": str(number), "gone": True}
 
     play(scene)

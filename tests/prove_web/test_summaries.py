@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project
-from prove_web.experiments.digest import PLACES, digest, drawn, small
+from prove_web.experiments.metric_stats import PLACES, digest, drawn, small
+from prove_web.experiments.metric_summary import FIELDS, digests, rebuild
 from prove_web.experiments.models import HeldOut, MetricSummary, Point, Run
 from prove_web.experiments.recording import record_curves
-from prove_web.experiments.summary import FIELDS, digests, rebuild
 
 from .trained import run_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prove_web.experiments.sweep_found import BOTTOM, ENOUGH, SIDE, TOP, WIDTH, Member, parallel, weights
+from prove_web.experiments.sweep_analysis import BOTTOM, ENOUGH, SIDE, TOP, WIDTH, Member, parallel, weights
 
 TITLES = {"rate": "Learning rate", "loss": "Loss"}
 MEMBERS = st.lists(

@@ -18,14 +18,14 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import DEFAULTS, EVALUATE
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Point, Run, Sweep
-from prove_web.experiments.space import BadSpace, Listed, Range, drawn, grid, parse
+from prove_web.experiments.search_space import BadSpace, Listed, Range, drawn, grid, parse
 from prove_web.experiments.sweep_form import PRESETS, VARIABLE, name_of
 from prove_web.experiments.sweep_plot import HEIGHT, WIDTH, Ended, plot
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
 from prove_web.live.models import Job, Kind, State
-from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
-from prove_web.workers.enrolling import enrol
+from prove_web.workers.enrolment import enrol
 from training_worker import heartbeat
 
 from .examples import dataset_of
@@ -175,7 +175,7 @@ class TestPages:
         assert {run.job.state for run in members} == {State.QUEUED} and {run.job.created_by for run in members} == {
             alice
         }
-        assert messages.broker().llen("training") == 4
+        assert message_broker.broker().llen("training") == 4
 
     @pytest.mark.parametrize("preset", PRESETS)
     def test_a_preset_fills_the_first_line_and_can_be_launched(
@@ -273,9 +273,9 @@ class TestPages:
         spec = {**DEFAULTS, "dataset": str(dataset.job_id), "policy": "warm"}
         like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
         Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
-        heartbeat.beat(messages.broker(), "training@one", {"queues": ["training"], "slots": 2})
+        heartbeat.beat(message_broker.broker(), "training@one", {"queues": ["training"], "slots": 2})
         theirs, _ = enrol(Organisation.objects.create(name="Others", slug="others"), alice, "Theirs", 30)
-        heartbeat.beat(messages.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
+        heartbeat.beat(message_broker.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
         page = alices.post(new(project), asked)
         told = page.context["outlook"]
         assert told.slots == 2, "a machine of another team does nothing for this one"

@@ -19,9 +19,9 @@ from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
-from prove_web.experiments.outside.making import Wanted, make
-from prove_web.experiments.outside.names import NotTold
-from prove_web.experiments.outside.telling import Told, end, tell
+from prove_web.experiments.outside.create import Wanted, make
+from prove_web.experiments.outside.ingest import Told, end, tell
+from prove_web.experiments.outside.limits import NotTold
 from prove_web.experiments.outside.trackers import bring, kept, read_runs, write_run
 from prove_web.live.models import State
 from training_worker.trackers.tracked_run import Kept, NotRead, gathered, plainly

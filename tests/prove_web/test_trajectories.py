@@ -17,7 +17,7 @@ from mcp_servers.catalogue import fingerprint
 from prove_web.accounts.models import Project, User
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.models import Dataset, Trajectory
-from prove_web.trajectories.verdict import judge
+from prove_web.trajectories.replay_score import judge
 from training_worker.prove.trajectory import Example, Failure, ForeignTool, ServerCheck, Step, ToolCall, WorldRef
 
 from .examples import abstention, chain, dataset_of, examples

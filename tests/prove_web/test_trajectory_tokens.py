@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from prove_web.accounts.models import Project, User
-from prove_web.trajectories.recorded import recorded
+from prove_web.trajectories.demonstration import recorded
 from prove_web.trajectories.token_pages import NotSpelled, asked, reason, spelled
 
 from .examples import chain, dataset_of

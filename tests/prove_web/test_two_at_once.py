@@ -17,18 +17,18 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments import keeping
+from prove_web.experiments import run_metadata
 from prove_web.experiments.defaults import DEFAULTS
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.outside.telling import Told, tell
+from prove_web.experiments.outside.ingest import Told, tell
 from prove_web.experiments.table.bulk import bring_back
 from prove_web.live.jobs import NotNow, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.queueing import move, ranked
+from prove_web.live.priority import move, ranked
 from prove_web.review import reviewing
 from prove_web.review.models import Acceptance, Item, Review
-from prove_web.sharing.deleting import InUse, delete, restore
 from prove_web.sharing.models import Deletion
+from prove_web.sharing.soft_delete import InUse, delete, restore
 
 from .examples import dataset_of
 from .reviewed import given, queue_of, saying
@@ -132,7 +132,7 @@ def test_metrics_that_two_programs_name_at_once_are_both_known(project: Project)
 def test_tags_that_two_give_a_run_are_both_there(project: Project) -> None:
     run = run_of(project)
     one, two = again(run), again(run)
-    overtaken(lambda: keeping.change_tags(one, add=["good"]), lambda: keeping.change_tags(two, add=["long"]))
+    overtaken(lambda: run_metadata.change_tags(one, add=["good"]), lambda: run_metadata.change_tags(two, add=["long"]))
     assert again(run).tags == ["good", "long"]
 
 

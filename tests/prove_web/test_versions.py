@@ -12,7 +12,7 @@ import pytest
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from prove_web.live.reconcile import reconcile
-from prove_web.trajectories import picking, tasks, versions
+from prove_web.trajectories import row_selection, tasks, versions
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import NotMade, make_version
 from training_worker.jobs.console import LOG
@@ -79,7 +79,7 @@ def test_what_repeats_another_is_left_out_and_an_id_that_is_taken_gets_an_ending
     rows = Trajectory.objects.filter(dataset__in=[source, more])
     made = make_version(source.project, mary, "Both", rows, origin={})
     assert made.trajectories.count() == HELD + 1
-    assert made.job.result["manifest"]["splits"]["train"]["dropped"] == {picking.REPEATS: 1}
+    assert made.job.result["manifest"]["splits"]["train"]["dropped"] == {row_selection.REPEATS: 1}
     renamed = made.trajectories.last()
     assert renamed.example.startswith(f"{examples()[1].id}-") and renamed.record["id"] == renamed.example
 
@@ -105,14 +105,14 @@ class TestMany:
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(versions, "AT_ONCE", 3)
-        monkeypatch.setattr(picking, "TOGETHER", 2)
+        monkeypatch.setattr(row_selection, "TOGETHER", 2)
 
     @pytest.mark.long
     def test_it_is_queued_and_made_by_the_web_worker(self, source: Dataset, mary: User, broker: str) -> None:
-        from prove_web.live import messages
+        from prove_web.live import message_broker
 
         made = made_of(source, mary)
-        assert made.job.state == State.QUEUED and messages.broker().llen("files") == 1
+        assert made.job.state == State.QUEUED and message_broker.broker().llen("files") == 1
         tasks.curate(str(made.job_id), 1)
         job = Job.objects.get(pk=made.job_id)
         assert job.state == State.DONE and records(made) == records(source)

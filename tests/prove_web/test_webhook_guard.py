@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.ssrf import is_public
-from prove_web.alerts.guard import Refused, address_of, client, parsed
+from prove_web.alerts.ssrf import Refused, address_of, client, parsed
 
 INSIDE = [
     *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "0x7f.1", "127.0.0.1."),

@@ -14,8 +14,8 @@ import pytest
 from django.test import Client
 
 from prove_web.accounts.models import Project, User
-from prove_web.alerts.delivering import NotNow, deliver
 from prove_web.alerts.models import Alert, Delivery, Rule, Webhook
+from prove_web.alerts.webhook_delivery import NotNow, deliver
 
 from .trained import run_of
 

@@ -18,17 +18,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Entry, Project, User
-from prove_web.live import messages
-from prove_web.live.advice import advice
+from prove_web.live import message_broker
 from prove_web.live.attempts import attempts
+from prove_web.live.hints import advice
 from prove_web.live.jobs import resume
 from prove_web.live.models import JobEvent, State
 from prove_web.live.reconcile import reconcile
 from prove_web.live.tasks import reconcile as reconcile_task
-from prove_web.workers.draining import draining
-from prove_web.workers.enrolling import drain, enrol, revoke
+from prove_web.workers.enrolment import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
-from prove_web.workers.working import workers
+from prove_web.workers.worker_drain import draining
+from prove_web.workers.worker_status import workers
 from tests.waiting import eventually
 from training_worker import heartbeat, worker_info
 from training_worker.join.compatibility import versions
@@ -86,7 +86,7 @@ def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_somebody
     drain(enrolment[0], True)
     drain(enrolment[0], True)
     machine.ask("goodbye")
-    messages.broker().flushall()
+    message_broker.broker().flushall()
     assert machine.ask("hello", versions=versions()).status_code == 200
     assert machine.next() == {"draining": True}, "neither is forgotten by its start nor by the broker's"
     drain(enrolment[0], False)
@@ -108,9 +108,9 @@ def test_a_machine_that_is_away_can_be_drained_before_it_comes_back(
 
 def test_what_drains_is_said_again_to_a_broker_that_lost_it(enrolment: tuple[Enrolment, str]) -> None:
     drain(enrolment[0], True)
-    messages.broker().flushall()
+    message_broker.broker().flushall()
     reconcile_task()
-    assert heartbeat.draining(messages.broker()) == {enrolment[0].worker}
+    assert heartbeat.draining(message_broker.broker()) == {enrolment[0].worker}
 
 
 def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
@@ -127,20 +127,20 @@ def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
 
 
 def test_the_command_drains_a_worker_by_name_and_says_which_there_are(db: None, capsys: Any) -> None:
-    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    heartbeat.beat(message_broker.broker(), "training@here", {"queues": ["training"], "slots": 1})
     call_command("drain")
     assert capsys.readouterr().out == "training@here  free\n"
     call_command("drain", "training@here")
-    assert "takes no more jobs" in capsys.readouterr().out and heartbeat.draining(messages.broker()) == {
+    assert "takes no more jobs" in capsys.readouterr().out and heartbeat.draining(message_broker.broker()) == {
         "training@here"
     }
     assert [one.state for one in workers() or []] == ["Draining"]
-    heartbeat.forget(messages.broker(), "training@here")
+    heartbeat.forget(message_broker.broker(), "training@here")
     call_command("drain")
     assert capsys.readouterr().out == "training@here  draining, and not heard of\n", "it is kept while it is away"
     call_command("drain", "training@here", "--undo")
-    assert draining() == heartbeat.draining(messages.broker()) == set()
-    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    assert draining() == heartbeat.draining(message_broker.broker()) == set()
+    heartbeat.beat(message_broker.broker(), "training@here", {"queues": ["training"], "slots": 1})
     with pytest.raises(CommandError, match="no worker 'nobody'; there are training@here"):
         call_command("drain", "nobody")
 
@@ -219,7 +219,7 @@ def test_a_job_that_no_machine_of_the_team_can_do_says_what_they_lack(
     machine.next(**CAN)
     shown = alices.get("/acme/demo/queue/").content.decode()
     assert "“GPU box”: it does not have BFCL multi-turn" in shown
-    heartbeat.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    heartbeat.beat(message_broker.broker(), "training@here", {"queues": ["training"], "slots": 1})
     assert "No worker that is here can do it" not in alices.get("/acme/demo/queue/").content.decode()
 
 
@@ -243,7 +243,7 @@ def test_a_machine_has_a_sane_number_of_slots_whatever_it_says(machine: Machine,
 
 
 def test_the_last_hour_has_a_sample_a_minute_and_no_more(db: None) -> None:
-    broker, name = messages.broker(), "training@here"
+    broker, name = message_broker.broker(), "training@here"
     for _ in range(3):
         heartbeat.beat(broker, name, {"queues": ["training"], "slots": 1, "cpu": 0.5})
     assert len(heartbeat.loads(broker, name)) == 1
@@ -256,7 +256,7 @@ def test_the_last_hour_has_a_sample_a_minute_and_no_more(db: None) -> None:
 
 
 def test_a_worker_draws_its_hour_between_idle_and_busy(db: None) -> None:
-    broker = messages.broker()
+    broker = message_broker.broker()
     for share in (0.0, 0.5):
         broker.delete("prove:sampled:training@here")
         heartbeat.beat(broker, "training@here", {"queues": ["training"], "slots": 1, "cpu": share})
@@ -309,7 +309,7 @@ def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
     enrolment: tuple[Enrolment, str], tmp_path: Path
 ) -> None:
     def told() -> dict[str, Any]:
-        return heartbeat.told(messages.broker()).get(enrolment[0].worker, {})
+        return heartbeat.told(message_broker.broker()).get(enrolment[0].worker, {})
 
     with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
         log = tmp_path / "far.log"

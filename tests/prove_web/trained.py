@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.index import record_rollouts
+from prove_web.experiments.metric_summary import rebuild
 from prove_web.experiments.models import HeldOut, Point, Run
+from prove_web.experiments.rollout_index import record_rollouts
 from prove_web.experiments.rollouts import size_of_groups
-from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.advantage import Scale, advantages

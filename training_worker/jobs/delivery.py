@@ -20,7 +20,7 @@ from redis.retry import Retry
 from ..broker import broker_url
 from .spool import SpoolReader
 
-RECORD = "prove_web.live.record"
+RECORD = "prove_web.live.ingest"
 EVERY = 1.0  # seconds between two messages
 BEAT = 5.0  # seconds between two signs of life
 AGAIN = 10.0  # seconds until events that were not stored are sent again

@@ -1,6 +1,6 @@
 """Who did what in a team: an entry for each launch, stop, label, deletion, change of role, invitation and token.
 
-Changes of the models in watched.py are noted by themselves, by django-auditlog. For what is no such change there is
+Changes of the models in registry.py are noted by themselves, by django-auditlog. For what is no such change there is
 `note`. The actor, the request's number and the address it came from are those of the request at hand; `acting` says
 otherwise. What is written with a query of its own (`update`, `bulk_create`) is not seen, and takes a `note`.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from auditlog import get_logentry_model
 
-from .acting import ACTING, Acting
+from .actor import ACTING, Acting
 
 NOTED = 3  # auditlog's number for what changes no row that it watches
 

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from ..permissions import Action, in_organisation
-from .listing import Narrow, as_csv, line
+from .filters import Narrow, as_csv, line
 
 PER_PAGE = 50
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from prove_web.accounts.memberships import find
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
-from prove_web.accounts.team import find
 
 
 def project_named(name: str) -> Project:

@@ -15,8 +15,8 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from ..invitations import Closed, find, join, suits
+from ..memberships import free_name
 from ..models import User
-from ..team import free_name
 
 BACKEND = "prove_web.accounts.backends.NameOrAddress"
 INVITED = "invitation"  # where a session keeps the link by which somebody came

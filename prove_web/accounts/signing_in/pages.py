@@ -23,9 +23,9 @@ from requests import RequestException
 
 from ..forms import SignIn
 from ..permissions import anyone, signed_in
-from .noted import tell
 from .oidc import ID, PROVIDER
 from .sessions import end, note, places
+from .signals import tell
 
 ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another page began
 

@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from ..permissions import signed_in
-from .noted import tell
 from .sessions import end, places
+from .signals import tell
 
 
 @signed_in

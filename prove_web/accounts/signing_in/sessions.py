@@ -19,9 +19,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from ..audit.acting import address
+from ..audit.actor import address
 from ..models import User
-from .noted import tell
+from .signals import tell
 
 EVERY = timedelta(minutes=10)  # so exact is when one was last seen
 MOST_KNOWN = 10_000  # sessions that a process remembers having noted

@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal
 from ninja import Query, Router, Schema
 
 from prove_web.accounts.roles import Action
-from prove_web.review.accepting import Drifted, NotChecked
+from prove_web.review.acceptance import Drifted, NotChecked
+from prove_web.review.annotation_targets import shape_of
+from prove_web.review.consensus import complete, conflicting
 from prove_web.review.item_page import item_of
 from prove_web.review.models import Item
 from prove_web.review.queue_pages import one_queue
 from prove_web.review.reviewing import Refused as NotTaken
 from prove_web.review.reviewing import finish, mine, save_draft
-from prove_web.review.settling import complete, conflicting
-from prove_web.review.shape import shape_of
 
+from ..errors import Refused
 from ..paging import Number
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from .queues import QUEUE
 from .reviews import ITEM, ItemOut, ReviewOut, Said, Submitted, given_by, line, not_taken, submitted, waiting_of
 

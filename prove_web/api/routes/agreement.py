@@ -14,14 +14,14 @@ from prove_web.accounts.models import User
 from prove_web.accounts.roles import Action
 from prove_web.review.agreement import over_time, pairs, summary
 from prove_web.review.agreement_page import queue_of
-from prove_web.review.annotator import PARTS, Annotator, annotator, judged
-from prove_web.review.answers import collected
-from prove_web.review.blind import Blind
-from prove_web.review.disagreements import disagreements
-from prove_web.review.disagreements import queue_of as queue_made
+from prove_web.review.blinding import Blind
+from prove_web.review.label_matrix import collected
+from prove_web.review.reward_agreement import PARTS, Annotator, annotator, judged
+from prove_web.review.reward_conflicts import disagreements
+from prove_web.review.reward_conflicts import queue_of as queue_made
 
-from ..refusals import Refused
-from ..rules import in_project
+from ..errors import Refused
+from ..permissions import in_project
 from ..schemas import Strict
 from .queues import QUEUES, QueueWhole, whole
 

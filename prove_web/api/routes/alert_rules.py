@@ -11,16 +11,16 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.alerts.acting import asked
 from prove_web.alerts.forms import RuleForm, from_preset, numbered, words
 from prove_web.alerts.models import Alert, Rule
 from prove_web.alerts.rule_pages import add_ready_made, one_rule
+from prove_web.alerts.services import asked
 from training_worker.prove.alerts.presets import PRESETS
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Key
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .alerts import ALERTS
 

@@ -9,15 +9,15 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.alerts.acting import NotDone, act, asked
 from prove_web.alerts.exemplars import exemplars
 from prove_web.alerts.forms import about, words
 from prove_web.alerts.models import Alert
 from prove_web.alerts.pages import one_alert
+from prove_web.alerts.services import NotDone, act, asked
 
+from ..errors import Refused
 from ..paging import Cursor, Key, Limit, Piece, by_key
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 
 router = Router(tags=["Alerts"])

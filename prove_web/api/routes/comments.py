@@ -11,18 +11,18 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.review import comments as saying
-from prove_web.review.accepting import LONGEST_REASON, Drifted, NotChecked, accept
+from prove_web.review.acceptance import LONGEST_REASON, Drifted, NotChecked, accept
+from prove_web.review.acceptance_status import today
+from prove_web.review.comment_anchors import PLACE, Place, places, read_place
 from prove_web.review.comment_pages import NOT_YOURS
 from prove_web.review.comments import LONGEST, NotSaid, place_of, visible_comments
 from prove_web.review.models import Acceptance, Comment
-from prove_web.review.places import PLACE, Place, places, read_place
-from prove_web.review.standing import today
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.views.finding import one_trajectory
 
+from ..errors import Refused
 from ..paging import Cursor, Key, Limit, Number, Piece, by_key
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .trajectories import TRAJECTORY, seen
 

@@ -13,23 +13,23 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.rollouts import NoRollouts
-from prove_web.review.blind import Blind
-from prove_web.trajectories.changes import changes
+from prove_web.review.blinding import Blind
 from prove_web.trajectories.collect_pages import collected
 from prove_web.trajectories.curate_forms import Collect, Mix, Split
+from prove_web.trajectories.dataset_diff import changes
 from prove_web.trajectories.export_pages import file_of
 from prove_web.trajectories.exporting import FORMATS
 from prove_web.trajectories.forms import NewDataset
 from prove_web.trajectories.models import Dataset
-from prove_web.trajectories.selecting import Selection, selected
+from prove_web.trajectories.selection import Selection, selected
 from prove_web.trajectories.version_pages import made, mix_of, split_of, version_of
 from prove_web.trajectories.versions import NotMade
 from prove_web.trajectories.views.finding import one_of
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Limit, Number, Piece, by_key
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import JobOut, Strict, username
 from .runs import RUN
 

@@ -9,17 +9,17 @@ from pydantic import Field
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.roles import Action
-from prove_web.environments.checking import health
+from prove_web.environments.enabled_servers import offered
 from prove_web.environments.forms import EnvironmentForm
-from prove_web.environments.offered import offered
+from prove_web.environments.server_checks import health
 from prove_web.environments.views import ask
 from prove_web.live.models import Job
-from prove_web.servers.proven import Edge, newest
+from prove_web.servers.graph_queries import Edge, newest
 from prove_web.servers.views.graph import launch
 
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
+from ..permissions import in_project
 from ..schemas import JobOut, Strict
 
 router = Router(tags=["Servers and tools"])

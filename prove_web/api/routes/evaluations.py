@@ -10,20 +10,20 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
+from prove_web.evaluations.annotations import listed
 from prove_web.evaluations.forms import OPTION, EvaluationForm
 from prove_web.evaluations.launching import chosen, launch
 from prove_web.evaluations.listing import EvaluationFilter
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.policies import origin
-from prove_web.evaluations.relatives import evaluation_of
-from prove_web.evaluations.rows import listed
+from prove_web.evaluations.querysets import evaluation_of
 from prove_web.live.models import State
 from training_worker.prove.benchmarks.registry import KNOWN
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import JobOut, username
 from ..streaming import lines
 

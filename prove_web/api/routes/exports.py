@@ -12,11 +12,11 @@ from prove_web.experiments.detail import checkpoint_of, run_of
 from prove_web.experiments.export_pages import sent
 from prove_web.experiments.exports import Export, ask
 
+from ..errors import Refused
 from ..paging import Number
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict
-from .curves import Step
+from .run_metrics import Step
 from .runs import RUN
 
 router = Router(tags=["Curves and rollouts"])

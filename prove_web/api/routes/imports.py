@@ -9,20 +9,20 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.space import NoRoom
+from prove_web.disk_guard import NoRoom
 from prove_web.trajectories import uploads
-from prove_web.trajectories.bringing_in import faults_of, launch, read_as, upload_of
 from prove_web.trajectories.import_pages import told as why_not
-from prove_web.trajectories.previewing import COLUMN, Import, Sample, previewed, sample
+from prove_web.trajectories.import_preview import COLUMN, Import, Sample, previewed, sample
+from prove_web.trajectories.import_services import faults_of, launch, read_as, upload_of
 from prove_web.trajectories.uploads import NotTaken, Upload
 from prove_web.trajectories.versions import LONGEST
 from prove_web.trajectories.views.finding import one_of
 from training_worker.prove.importers.columns import FIELDS
 from training_worker.prove.importers.reader import TITLES
 
+from ..errors import Refused, ill_filled
 from ..paging import Cursor, Limit, Number, Piece, by_place
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict
 from .datasets import DATASET, DatasetWhole, made_one
 

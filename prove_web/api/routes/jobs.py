@@ -14,13 +14,13 @@ from prove_web.accounts.roles import Action
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.log import tail
 from prove_web.live.models import Job, JobEvent, State
-from prove_web.live.queueing import move
+from prove_web.live.priority import move
 from prove_web.live.views import one_of
 from training_worker.jobs.console import LOG
 
+from ..errors import Refused
 from ..paging import Cursor, Limit, Piece, Told, by_place
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import JobOut, Strict
 
 router = Router(tags=["Jobs"])

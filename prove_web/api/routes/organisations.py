@@ -12,12 +12,12 @@ from pydantic import Field
 from prove_web.accounts.forms import NewProject
 from prove_web.accounts.models import Membership
 from prove_web.accounts.roles import Action
-from prove_web.sharing.bin_pages import of_projects
+from prove_web.sharing.trash_views import of_projects
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Key, Limit, Piece, by_place
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_organisation, in_project
+from ..permissions import in_organisation, in_project
 from ..schemas import Strict
 from .projects import ProjectOut
 from .sharing import DeletionOut, Restored, deleted, restored

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.evaluations.policies import choices
-from prove_web.experiments.starting import flat, policy_choices
+from prove_web.experiments.initial_policy import flat, policy_choices
 
-from ..rules import in_project
+from ..permissions import in_project
 
 router = Router(tags=["Runs"])
 

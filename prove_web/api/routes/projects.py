@@ -11,7 +11,7 @@ from prove_web.accounts.models import Membership, Project
 from prove_web.accounts.roles import Action
 
 from ..models import ApiToken
-from ..rules import signed_in
+from ..permissions import signed_in
 
 router = Router(tags=["Projects"])
 

@@ -11,21 +11,21 @@ from pydantic import Field
 
 from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
-from prove_web.review.blind import Blind
-from prove_web.review.drawn import drawn
+from prove_web.review.blinding import Blind
+from prove_web.review.create_queue import close
 from prove_web.review.forms import NewQueue, QueueForm, as_initial
 from prove_web.review.labels import Narrowed, labels, narrowed
-from prove_web.review.making import close
 from prove_web.review.models import Queue
 from prove_web.review.progress import standings
 from prove_web.review.queue_form_pages import queue_of, reworked
 from prove_web.review.queue_pages import one_queue
+from prove_web.review.sample_info import drawn
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Limit, Number, Piece, by_key
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from ..streaming import lines
 

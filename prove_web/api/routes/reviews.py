@@ -10,10 +10,11 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.review.accepting import Drifted, NotChecked
-from prove_web.review.answering import read, values
-from prove_web.review.blind import Blind
-from prove_web.review.holding import next_item, take
+from prove_web.review.acceptance import Drifted, NotChecked
+from prove_web.review.annotation_targets import Shape, shape_of
+from prove_web.review.answer_forms import read, values
+from prove_web.review.assignment import next_item, take
+from prove_web.review.blinding import Blind
 from prove_web.review.item_page import item_of, refusal
 from prove_web.review.labels import Narrowed, narrowed
 from prove_web.review.models import Item, Queue, Review
@@ -21,11 +22,10 @@ from prove_web.review.queue_pages import one_queue
 from prove_web.review.reviewing import Given, Kept, Stale, finish, mine, save_draft, skip, undo
 from prove_web.review.reviewing import Refused as NotTaken
 from prove_web.review.schema import read_schema
-from prove_web.review.shape import Shape, shape_of
 
+from ..errors import Refused
 from ..paging import Cursor, Limit, Number, Piece, by_key
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .queues import QUEUE, STATES
 

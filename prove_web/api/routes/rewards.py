@@ -16,9 +16,9 @@ from prove_web.experiments.saved_rewards import key, save
 from prove_web.experiments.what_if.asked import within
 from training_worker.prove.reward import BadReward, read_reward
 
+from ..errors import Refused
 from ..paging import Cursor, Key, Limit, Piece, by_key
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 
 router = Router(tags=["Rewards"])

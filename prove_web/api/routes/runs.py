@@ -10,26 +10,26 @@ from django.db import transaction
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.roles import Action
+from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.evaluation import outcomes
-from prove_web.experiments.filling import NotThere, filled_form
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.launching import launch
-from prove_web.experiments.listing import measured
 from prove_web.experiments.models import Run
+from prove_web.experiments.querysets import measured
 from prove_web.experiments.reward_scale import in_words
 from prove_web.experiments.table import rows
-from prove_web.experiments.table.asked import asked
 from prove_web.experiments.table.columns import column
+from prove_web.experiments.table.params import asked
 from prove_web.live.jobs import request_stop
 from training_worker.prove.event_data import readable
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
-from ..posted import body_of
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import JobOut, username
 from .jobs import Stop, resumed
 

@@ -18,10 +18,10 @@ from prove_web.servers.models import SavedCall
 from prove_web.servers.saved_calls import NotSaved
 from prove_web.servers.views.sessions import of
 
+from ..errors import Refused
 from ..models import ApiToken
 from ..paging import Cursor, Key, Limit, Piece, by_place
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .sessions import SESSION
 

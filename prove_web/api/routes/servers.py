@@ -9,12 +9,12 @@ from ninja import Query, Router, Schema
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.roles import Action
-from prove_web.environments.checking import health
-from prove_web.environments.offered import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, offered
+from prove_web.environments.server_checks import health
 from prove_web.servers.catalogue import Entry, card, entries, search
 from training_worker.prove.schemas import tool_schema
 
-from ..rules import in_project
+from ..permissions import in_project
 
 router = Router(tags=["Servers and tools"])
 IN_PROJECT = "/{slug:organisation}/{slug:project}"

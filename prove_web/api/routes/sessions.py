@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mcp_servers.kit import ToolError
 from prove_web.accounts.roles import Action
-from prove_web.servers import calls
+from prove_web.servers import session_services
 from prove_web.servers.arguments import checked
 from prove_web.servers.forms import SessionForm
 from prove_web.servers.listing import listed
@@ -18,12 +18,12 @@ from prove_web.servers.models import LiveSession
 from prove_web.servers.session_page import has
 from prove_web.servers.tables import changes, differences, overview, view
 from prove_web.servers.views.sessions import of
-from prove_web.servers.worlds import Moment, NotRebuilt, ServerGone, WorldDiffers, moments
+from prove_web.servers.world_cache import Moment, NotRebuilt, ServerGone, WorldDiffers, moments
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Key, Limit, Piece, by_place
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 
 router = Router(tags=["Sessions"])
@@ -194,13 +194,13 @@ def call_tool(request: Any, session: Key, body: CallBody) -> Any:
     if not has(target, body.tool):
         raise Refused(422, "This session has no such tool.", "body.tool", "Choose one of its servers' tools.")
     try:
-        return calls.make(target, request.user, body.tool, checked(body.arguments))
+        return session_services.make(target, request.user, body.tool, checked(body.arguments))
     except ToolError as refused:
         raise Refused(422, str(refused), "body.arguments", "Send arguments that a tool could be given.") from None
-    except calls.Full:
-        told = f"A session has at most {calls.MOST_CALLS:,} calls."
+    except session_services.Full:
+        told = f"A session has at most {session_services.MOST_CALLS:,} calls."
         raise Refused(409, told, "", "Go on in a fork of it.") from None
-    except calls.Busy:
+    except session_services.Busy:
         told = "Others are calling in this session at the same time."
         raise Refused(409, told, "", "Look at what they did, then call again.") from None
     except NotRebuilt as error:
@@ -281,7 +281,7 @@ def fork_session(request: Any, session: Key, body: At) -> Any:
     last = source.calls.count()
     if body.at is not None and body.at > last:
         raise Refused(422, f"Session {session} has {last} calls.", "body.at", "Name one of its moments.")
-    return calls.fork(source, request.user, last if body.at is None else body.at)
+    return session_services.fork(source, request.user, last if body.at is None else body.at)
 
 
 @router.post(f"{SESSION}/reset", response={201: SessionOut})
@@ -289,7 +289,7 @@ def fork_session(request: Any, session: Key, body: At) -> Any:
 def reset_session(request: Any, session: Key) -> Any:
     """A fresh session in the same world; this one stays as it is."""
     try:
-        return calls.reset(of(request, session), request.user)
+        return session_services.reset(of(request, session), request.user)
     except KeyError as gone:
         raise not_rebuilt(ServerGone(gone.args[0])) from None
 
@@ -302,5 +302,5 @@ def end_session(request: Any, session: Key) -> Any:
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
         told = "Someone else opened this session; to remove it takes the role Maintainer or higher."
         raise Refused(403, told, request.path, "Ask a maintainer.")
-    calls.remove(target)
+    session_services.remove(target)
     return {"removed": session}

@@ -13,15 +13,15 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run
 from prove_web.sharing import links
-from prove_web.sharing.deleting import InUse, Thing, TooLate, delete, restore
 from prove_web.sharing.links import DAYS, USUAL
 from prove_web.sharing.models import Deletion, Share
 from prove_web.sharing.share_pages import LONGEST, address_of, page_at, visible
+from prove_web.sharing.soft_delete import InUse, Thing, TooLate, delete, restore
 from prove_web.trajectories.models import Dataset
 
+from ..errors import Refused
 from ..paging import Cursor, Key, Limit, Number, Piece, by_key, by_place
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .datasets import DATASETS
 from .runs import RUNS

@@ -10,11 +10,11 @@ from django.db import transaction
 from ninja import Router, Schema
 from pydantic import Field
 
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run, Sweep
-from prove_web.experiments.sweep_found import weights
-from prove_web.experiments.sweeping import (
+from prove_web.experiments.sweep_analysis import weights
+from prove_web.experiments.sweep_services import (
     best_of,
     counted,
     ended_of,
@@ -26,10 +26,10 @@ from prove_web.experiments.sweeping import (
 )
 
 from ..paging import Cursor, Limit, Number, Piece, by_key
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import username
 from .jobs import Stop
-from .sweep_plans import SWEEPS, SweepBody, checked
+from .sweep_preview import SWEEPS, SweepBody, checked
 
 router = Router(tags=["Sweeps"])
 SWEEP = SWEEPS + "/{int:sweep}"

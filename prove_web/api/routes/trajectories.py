@@ -12,12 +12,12 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.what_if.asked import asked as reward_asked
 from prove_web.experiments.what_if.pages import answer
-from prove_web.review.blind import Blind, blind_since, covered
+from prove_web.review.blinding import Blind, blind_since, covered
+from prove_web.trajectories.detail_context import done
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.paging import SIZE, Order, page_of
-from prove_web.trajectories.reading import done
+from prove_web.trajectories.replay_score import example_of, judge
 from prove_web.trajectories.search import search
-from prove_web.trajectories.verdict import example_of, judge
 from prove_web.trajectories.views.finding import one_of, one_trajectory
 from prove_web.trajectories.what_if import BLIND, NotPossible
 from prove_web.trajectories.what_if import run as rerun
@@ -25,10 +25,10 @@ from training_worker.prove.counterfactual import Edit
 from training_worker.prove.reward import RewardConfig
 from training_worker.prove.trajectory import Example, Rollout, ToolCall, dumps
 
+from ..errors import Refused
+from ..form_schemas import posted
 from ..paging import Number
-from ..posted import posted
-from ..refusals import Refused
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict
 from .datasets import DATASET
 

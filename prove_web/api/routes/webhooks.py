@@ -10,13 +10,13 @@ from ninja import Query, Router, Schema
 
 from prove_web.accounts.roles import Action
 from prove_web.alerts.forms import WebhookForm
-from prove_web.alerts.hook_pages import added, one_hook, test
 from prove_web.alerts.models import Delivery, Webhook
+from prove_web.alerts.webhook_views import added, one_hook, test
 
+from ..errors import Refused, ill_filled
+from ..form_schemas import body_of, posted
 from ..paging import Cursor, Key, Limit, Piece, by_key
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
-from ..rules import in_project
+from ..permissions import in_project
 from ..schemas import Strict, username
 from .alerts import ALERTS
 

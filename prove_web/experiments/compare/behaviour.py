@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .kept import Call
-from .parting import parted
-from .sides import Attempt
+from .divergence import parted
+from .eval_rollouts import Call
+from .sources import Attempt
 
 KINDS = {
     "lost": "Success, then failure",

@@ -16,14 +16,14 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.comparing import marked
 from prove_web.evaluations.models import Evaluation
-from prove_web.evaluations.relatives import why_not
+from prove_web.evaluations.querysets import why_not
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
 
 from ..rollouts import examples_of
 from .behaviour import KINDS, LENGTHS, Filter, Pair, pairs
-from .kept import NotKept, rollout_at
-from .sides import Side, offered, require_alike, side_of
+from .eval_rollouts import NotKept, rollout_at
+from .sources import Side, offered, require_alike, side_of
 
 ROWS = 50
 BENCHMARK = "worlds"  # what two runs are evaluated on where their own rollouts cannot be read

@@ -16,11 +16,11 @@ from django.db.models import Avg, Case, F, Max, Sum
 from prove_web.json_number import json_number
 
 from ..charts import Source
+from ..metric_series import rounded
 from ..models import HeldOut, Point, Run
-from ..points import rounded
-from .bands import Curve, band
-from .chosen import HELD_OUT, Chosen, offered
+from .aggregate import Curve, band
 from .groups import Group, alone, groups
+from .params import HELD_OUT, Chosen, offered
 
 MOST_POINTS = 20_000  # of all runs together, of each metric
 TABLES: dict[Source, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}

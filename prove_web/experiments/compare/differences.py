@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..configured import as_text, given_to
+from ..config_display import as_text, given_to
 from ..defaults import EVALUATE, REWARD, START
+from ..form_fields import plain
 from ..forms import RunForm, belongs, flat, of_reward, worded
-from ..inputs import plain
 from ..models import Run, RunKind
-from ..outside import names as outside
+from ..outside import limits as outside
 from ..reward_fields import as_fields
-from .chosen import MADE
+from .params import MADE
 
 Settings = dict[str, str]  # by the names of the form's fields, as text
 SHORT = 12  # letters of a digest

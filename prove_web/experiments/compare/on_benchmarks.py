@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from prove_web.evaluations.annotations import listed
 from prove_web.evaluations.models import Evaluation, EvaluationItem
-from prove_web.evaluations.relatives import why_not
+from prove_web.evaluations.querysets import why_not
 from prove_web.evaluations.reports import title_of
-from prove_web.evaluations.rows import listed
 from prove_web.live.models import State
 from training_worker.prove.benchmarks.intervals import bootstrapped
 from training_worker.prove.benchmarks.protocol import task_of
 
 from ..evaluation import Scale
 from ..models import Run
-from .finals import Difference, drawn
+from .final_eval import Difference, drawn
 
 Values = Mapping[str, float]
 

@@ -9,15 +9,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
 from ..reward_scale import SCORED, Definition, definitions
-from .chosen import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
+from .component_diff import SHOWN, components, tools
 from .curves import drawn
 from .differences import environments, fields
-from .finals import finals
+from .final_eval import finals
 from .on_benchmarks import boards
-from .parts import SHOWN, components, tools
+from .params import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
 from .picker import chips, colour_of, found, suggested
 
 WORDS = 100  # letters of a search

@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
 from ..models import Run
-from .chosen import MOST, Chosen, declared_base
 from .groups import alone, groups
+from .params import MOST, Chosen, declared_base
 
 FOUND = 12
 

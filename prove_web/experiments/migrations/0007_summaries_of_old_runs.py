@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.experiments.summary import digests
+from prove_web.experiments.metric_summary import digests
 
 
 def fill(apps: Any, editor: Any) -> None:

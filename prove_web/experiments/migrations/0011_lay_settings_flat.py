@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.experiments.outside.given import rows
+from prove_web.experiments.outside.config_flatten import rows
 
 
 def fill(apps: Any, editor: Any) -> None:

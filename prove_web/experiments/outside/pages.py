@@ -15,12 +15,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.bounded import MOST
+from prove_web.body_limit import MOST
 from training_worker.trackers.unpacking import is_zip
 
 from ..detail import run_of
 from . import TRACKERS as FORMATS
-from .names import NotTold
+from .limits import NotTold
 from .trackers import bring, read_runs, write_run
 
 ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # what a file alone is called

@@ -15,9 +15,9 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from prove_web.live import messages
+from prove_web.live import message_broker
+from prove_web.live.ingest import pass_on
 from prove_web.live.jobs import locked
-from prove_web.live.record import pass_on
 from training_worker.prove.store.external_rollouts import NAME, Asked, kept_before, kept_of
 from training_worker.prove.store.folder import RolloutFolder
 from training_worker.prove.store.record import Kept
@@ -26,9 +26,9 @@ from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import UnreadableData
 
 from ..models import Run, RunKind
-from ..stored import StoredRun
-from .names import NotTold, storable
-from .telling import NotOutside, goes_on, put
+from ..rollout_storage import StoredRun
+from .ingest import NotOutside, goes_on, put
+from .limits import NotTold, storable
 
 MOST_ROLLOUTS = 2_048  # of a step
 LONGEST_TEXT = 400_000  # characters of one rollout, its prompt included
@@ -67,7 +67,7 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) 
     if fresh:
         pass_on(job)
     elif opened:
-        messages.hint(job)
+        message_broker.hint(job)
     return sum(len(one.attempts) for one in groups) if fresh else 0
 
 

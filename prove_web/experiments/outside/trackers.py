@@ -20,13 +20,13 @@ from training_worker.prove.event_data import without_malformed
 from training_worker.prove.metrics.names import fitted
 from training_worker.trackers.tracked_run import SOURCES, Kept, from_json
 
-from ..keeping import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
+from ..metric_series import number
 from ..models import Run, RunKind
-from ..points import number
+from ..run_metadata import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
 from . import TRACKERS as FORMATS
-from .making import Wanted, make
-from .names import NotTold, storable
-from .telling import ELAPSED, Told, end, tell
+from .create import Wanted, make
+from .ingest import ELAPSED, Told, end, tell
+from .limits import NotTold, storable
 
 LONGEST = 120  # seconds that a child may take
 LARGEST_ANSWER = 256 << 20  # bytes of what the child read, which takes some ten times as much memory here

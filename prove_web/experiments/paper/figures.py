@@ -9,7 +9,7 @@ from typing import Any
 
 from training_worker.prove.benchmarks import published_scores
 
-from ..compare.bands import Curve
+from ..compare.aggregate import Curve
 from ..compare.curves import read
 from ..evaluation import PARTS
 from ..models import Run

@@ -10,15 +10,15 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from prove_web.accounts.models import Project
 from prove_web.evaluations.models import Evaluation
-from prove_web.evaluations.relatives import BASELINES, last_part
-from prove_web.evaluations.standings import Standing, ended, standing
+from prove_web.evaluations.querysets import BASELINES, last_part
+from prove_web.evaluations.ranking import Standing, ended, standing
 from prove_web.live.models import State
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, read_reward
 
-from ..listing import sampled
+from ..initial_policy import WARM
 from ..models import Run, RunKind
-from ..starting import WARM
+from ..querysets import sampled
 
 MOST = 1_000  # the newest runs that are looked at
 BASE, PROVE, SFT = "base", "PROVE", "SFT"

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.parse_int import whole
 from prove_web.trajectories.models import Dataset
-from prove_web.whole import whole
 from training_worker.prove.benchmarks import published_scores
 
 from ..forms import usable

@@ -10,14 +10,14 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from prove_web.accounts.models import Project
-from prove_web.evaluations.relatives import why_not
+from prove_web.evaluations.querysets import why_not
+from prove_web.evaluations.ranking import Standing
 from prove_web.evaluations.reports import title_of
-from prove_web.evaluations.standings import Standing
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.models import BEST
 
+from ..initial_policy import WARM
 from ..models import Run
-from ..starting import WARM
 from .ours import BASE, OF_RUN, PROVE, SFT, Ours, Slot
 
 ABLATIONS = dict(

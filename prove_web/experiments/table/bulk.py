@@ -11,14 +11,14 @@ from django.db.models import QuerySet
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
-from prove_web.sharing.deleting import InUse, TooLate, delete, restore
+from prove_web.parse_int import whole
 from prove_web.sharing.models import Deletion
-from prove_web.whole import whole
+from prove_web.sharing.soft_delete import InUse, TooLate, delete, restore
 
-from .. import keeping
-from ..keeping import NotKept
+from .. import run_metadata
 from ..models import Run
-from .asked import Asked
+from ..run_metadata import NotKept
+from .params import Asked
 from .rows import found
 
 MOST = 1_000  # runs at once
@@ -63,11 +63,11 @@ def go_on(run: Run) -> bool:
 
 
 def tag(run: Run, tags: str) -> bool:
-    return keeping.change_tags(run, add=keeping.read_tags(tags))
+    return run_metadata.change_tags(run, add=run_metadata.read_tags(tags))
 
 
 def untag(run: Run, tags: str) -> bool:
-    return keeping.change_tags(run, remove=keeping.read_tags(tags))
+    return run_metadata.change_tags(run, remove=run_metadata.read_tags(tags))
 
 
 def remove(run: Run, user: User) -> bool:
@@ -96,14 +96,14 @@ def bring_back(run: Run, given: object) -> bool:
 MARKS = {
     "tag": Act("tagged", tag, "untag"),
     "untag": Act("untagged", untag, "tag"),
-    "pin": Act("pinned", lambda run, _: keeping.pin(run), "unpin"),
-    "unpin": Act("unpinned", lambda run, _: keeping.pin(run, False), "pin"),
+    "pin": Act("pinned", lambda run, _: run_metadata.pin(run), "unpin"),
+    "unpin": Act("unpinned", lambda run, _: run_metadata.pin(run, False), "pin"),
 }
 ACTS = {
-    "archive": Act("archived", lambda run, _: keeping.archive(run), "unarchive"),
-    "unarchive": Act("taken out of the archive", lambda run, _: keeping.archive(run, False), "archive"),
-    "base": Act("measured against it from now on", keeping.set_base),
-    "unbase": Act("measured against no other run from now on", lambda run, _: keeping.set_base(run, None)),
+    "archive": Act("archived", lambda run, _: run_metadata.archive(run), "unarchive"),
+    "unarchive": Act("taken out of the archive", lambda run, _: run_metadata.archive(run, False), "archive"),
+    "base": Act("measured against it from now on", run_metadata.set_base),
+    "unbase": Act("measured against no other run from now on", lambda run, _: run_metadata.set_base(run, None)),
     "stop-after": Act("asked to stop after this step", lambda run, _: stop(run, StopLevel.AFTER_STEP)),
     "stop-now": Act("asked to stop now", lambda run, _: stop(run, StopLevel.NOW)),
     "delete": Act("in the bin now", remove, UNDELETE),
@@ -119,7 +119,7 @@ def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> tuple[lis
     if data.get("all"):
         rows, _ = found(project, asked)
     else:
-        rows = in_bin(project) if data.get("act") == UNDELETE else keeping.in_sight(project)
+        rows = in_bin(project) if data.get("act") == UNDELETE else run_metadata.in_sight(project)
         rows = rows.filter(number__in=numbers if len(numbers) <= MOST else ())
     runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
     if max(len(runs), len(numbers)) > MOST:

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
-from .. import keeping
-from ..keeping import NotKept
+from .. import run_metadata
 from ..models import Run
-from .asked import asked
+from ..run_metadata import NotKept
 from .bulk import ACTS, MARKS, TOLD, Act, Done, chosen, counted, do
+from .params import asked
 
 UNDO = "runs_undo"  # of the session: what the table offers to take back, once
 
@@ -63,12 +63,12 @@ def given_for(project: Project, user: User, data: Mapping[str, Any]) -> str | Ru
     if act == "delete":
         return user
     if act in ("tag", "untag"):
-        tags = keeping.tidied(keeping.read_tags(data.get("tag", "")))
+        tags = run_metadata.tidied(run_metadata.read_tags(data.get("tag", "")))
         if not tags:
             raise NotKept("A tag needs at least one character. Nothing was changed.")
         return ",".join(tags)
     if act == "base":
-        found = keeping.in_sight(project).filter(number=whole(data.get("base", ""))).first()
+        found = run_metadata.in_sight(project).filter(number=whole(data.get("base", ""))).first()
         if found is None:
             raise NotKept("Choose the run to measure against. Nothing was changed.")
         return found

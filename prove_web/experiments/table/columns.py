@@ -14,12 +14,12 @@ from django.db.models import Expression, F
 from prove_web.accounts.models import Project
 from training_worker.prove.metrics import BY_NAME, Metric
 
-from ..digest import NEWEST
-from ..listing import baseline, dataset_called, sampled, steps, summarised, took
+from ..metric_stats import NEWEST
 from ..models import HELD_OUT, POINTS, MetricSummary
-from . import told as outside
+from ..querysets import baseline, dataset_called, sampled, steps, summarised, took
+from . import external_columns as outside
+from .external_columns import Given
 from .settings import SETTINGS, Setting
-from .told import Given
 
 MOST = 24  # columns of a table
 USUAL = ("state", "dataset", "steps", "reward", "gain", "by", "when", "took")

@@ -16,20 +16,20 @@ from django.db.models.lookups import Contains
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
-from prove_web.trajectories.search.comparing import among as one_among
-from prove_web.trajectories.search.comparing import any_of, chosen, either, text, whole
+from prove_web.trajectories.search.ast import Asked, BadQuery
 from prove_web.trajectories.search.fields import Field
-from prove_web.trajectories.search.nodes import Asked, BadQuery
+from prove_web.trajectories.search.lookups import among as one_among
+from prove_web.trajectories.search.lookups import any_of, chosen, either, text, whole
 from prove_web.trajectories.search.values import fixed, numbers, people
 from training_worker.prove.metrics import METRICS
 
-from ..keeping import known_tags
 from ..models import RunKind
-from . import told as outside
+from ..run_metadata import known_tags
+from . import external_columns as outside
 from .columns import KNOWN, Measure, column, told
-from .comparing import among, compared, number
+from .external_columns import Given
+from .lookups import among, compared, number
 from .settings import PRESET, SETTINGS, Setting
-from .told import Given
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 LOOKUPS = {"<": "lt", "<=": "lt", ">": "gte", ">=": "gte"}

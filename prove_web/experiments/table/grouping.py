@@ -15,15 +15,15 @@ from django.db.models import Avg, Count, Expression, ExpressionWrapper, F, Float
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
 
-from ..keeping import MOST_RUNS
-from ..listing import baseline, dataset_called
 from ..models import Run, RunKind
-from ..scored import said
-from . import told as outside
+from ..querysets import baseline, dataset_called
+from ..reward_config import said
+from ..run_metadata import MOST_RUNS
+from . import external_columns as outside
 from .columns import Column, Measure, column
+from .external_columns import Given, given
 from .fields import tagged
 from .settings import PRESET, SETTINGS
-from .told import Given, given
 
 GROUPS = 25
 TAG = "tag"

@@ -13,18 +13,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.parse_int import whole
 from prove_web.trajectories.search.completing import complete
-from prove_web.whole import whole
 
-from .. import keeping
+from .. import run_metadata
 from . import columns, exporting, fields, search
-from .asked import ARCHIVED, PAGE, Asked, asked, remember, remembered
 from .bulk_pages import UNDO
 from .columns import FORMS
+from .external_columns import given
 from .grouping import TITLES, Group, choices, groups, members
+from .params import ARCHIVED, PAGE, Asked, asked, remember, remembered
 from .rows import filled, found, lines, ordered, shown
 from .settings import SETTINGS
-from .told import given
 
 ROWS = 25
 
@@ -45,7 +45,7 @@ def runs(request: ProjectRequest) -> HttpResponse:
         return render(request, "experiments/table/table.html", context)
     context |= {
         "views": saved_views.views_of(request.project, PAGE),
-        "known_tags": keeping.known_tags(request.project),
+        "known_tags": run_metadata.known_tags(request.project),
         "archived": ARCHIVED,
         "groupings": choices(request.project, view.group),
         "undo": None if request.htmx else request.session.pop(UNDO, None),

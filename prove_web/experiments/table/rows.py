@@ -11,19 +11,19 @@ from django.db.models import F, QuerySet
 
 from prove_web.accounts.models import Project
 
-from ..digest import drawn
-from ..figures import written
-from ..keeping import in_sight
-from ..listing import measured
+from ..metric_stats import drawn
 from ..models import MetricSummary, Run, RunSetting
-from ..outside.given import plain
-from ..scored import said
+from ..outside.config_flatten import plain
+from ..querysets import measured
+from ..reward_config import said
+from ..run_metadata import in_sight
 from ..sparkline import Sparkline
-from .asked import Asked
+from ..summary_tiles import written
 from .columns import Column, Measure, column
+from .external_columns import Given
+from .params import Asked
 from .search import Sought, sought
 from .settings import PRESET, Setting
-from .told import Given
 
 CURVED = ("now", "last")  # the forms of a metric that are shown with its curve
 TINY = 1e-3

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
+from prove_web.parse_int import whole
+from prove_web.trajectories.search.ast import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from prove_web.trajectories.search.fields import EQUAL
-from prove_web.trajectories.search.nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from prove_web.trajectories.search.parsing import parse
-from prove_web.whole import whole
 
 from .fields import field_of, unknown
 

@@ -11,11 +11,11 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from ..defaults import DEFAULTS, EVALUATE, LIMITS, REWARD, SUPERVISED, SWITCHES
+from ..form_fields import plain
+from ..form_layout import SECTIONS
 from ..forms import RunForm, only, worded
-from ..inputs import plain
 from ..models import RunKind
-from ..sections import SECTIONS
-from .told import told
+from .external_columns import told
 
 ELSEWHERE = {"name", "kind", "dataset", "recipe", *EVALUATE}  # columns of their own, or no setting of the run itself
 PRESET = "reward_preset"

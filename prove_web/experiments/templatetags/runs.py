@@ -8,15 +8,15 @@ from django import template
 from django.template.defaultfilters import date
 from django.utils.safestring import SafeString
 
-from prove_web.experiments import chance, keeping
-from prove_web.experiments.heat import TITLES, share_text
+from prove_web.experiments import chance, run_metadata
+from prove_web.experiments.metric_series import number
 from prove_web.experiments.models import Run
-from prove_web.experiments.points import number
 from prove_web.experiments.sweep_form import VARIABLE
 from prove_web.experiments.table.columns import Measure
 from prove_web.experiments.table.grouping import Summed
 from prove_web.experiments.table.rows import worded as measured_figure
 from prove_web.experiments.table.settings import Setting
+from prove_web.experiments.tool_outcomes import TITLES, share_text
 from prove_web.live.templatetags.kit import MINUS
 from prove_web.review.markdown import shown
 
@@ -95,13 +95,13 @@ def end_name(end: str) -> str:
 @register.simple_tag
 def bases_of(run: Run) -> list[Run]:
     """The runs that this one may be measured against."""
-    return keeping.bases(run)
+    return run_metadata.bases(run)
 
 
 @register.simple_tag
 def tags_known_to(run: Run) -> list[str]:
     """The tags of its project."""
-    return keeping.known_tags(run.project)
+    return run_metadata.known_tags(run.project)
 
 
 @register.filter
@@ -112,7 +112,7 @@ def markdown(text: str) -> SafeString:
 
 @register.filter
 def revision(notes: str) -> str:
-    return keeping.revision_of(notes)
+    return run_metadata.revision_of(notes)
 
 
 @register.filter

@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from prove_web.accounts.models import Project
+from prove_web.parse_int import whole
 from prove_web.trajectories.models import Dataset
-from prove_web.whole import whole
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from ..defaults import REWARD
-from ..inputs import plain
+from ..form_fields import plain
 from ..models import Run, RunKind
 from ..reward_fields import RewardFields
 from ..reward_scale import written

@@ -10,15 +10,15 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from prove_web.trajectories.attempts import made_at
 from prove_web.trajectories.models import Dataset, Trajectory
+from prove_web.trajectories.rows import made_at
 from training_worker.prove.rescoring import rescore
 from training_worker.prove.reward import PAPER, RewardConfig
 from training_worker.prove.rollout import StaleExample, oracle
 from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, loads
 
 from ..models import Run
-from ..scored import scored_by
+from ..reward_config import scored_by
 from .lot import COMPONENTS, Lot, Row
 from .source import Place, Rescored, Source
 

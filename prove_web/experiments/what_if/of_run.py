@@ -20,9 +20,9 @@ from training_worker.prove.store.steps import read_summaries
 
 from ..defaults import DEFAULTS
 from ..models import Run
+from ..reward_config import scored_by, top
+from ..rollout_storage import StoredRun
 from ..rollouts import examples_of, explained, size_of_groups
-from ..scored import scored_by, top
-from ..stored import StoredRun
 from .lot import Lot, Row
 from .source import Rescored, Source
 

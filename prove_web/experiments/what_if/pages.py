@@ -17,18 +17,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 from training_worker.prove.rescoring import UnknownExample
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
 from training_worker.prove.rollout import StaleExample
 from training_worker.prove.trajectory import UnreadableData
 
 from ..models import SavedReward
+from ..reward_config import said, short
 from ..reward_fields import RewardFields
 from ..reward_scale import written
 from ..rollouts import NoRollouts
 from ..saved_rewards import save
-from ..scored import said, short
 from .asked import MOST, WHOLE, Asked, asked, datasets, runs, within
 from .compared import Compared, compared
 from .lot import Floats, Lot, Row

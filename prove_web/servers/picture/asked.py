@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from ..proven import Edge, Names, Proven
+from ..graph_queries import Edge, Names, Proven
 from ..views.parts import typed
 
 HOPS = (1, 2, 3)

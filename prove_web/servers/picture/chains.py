@@ -10,7 +10,7 @@ import networkx as nx
 
 from mcp_servers.kit import Draw
 
-from ..proven import Names
+from ..graph_queries import Names
 
 LONGEST = 5  # tools of a chain, as data sets have them
 SHORTEST, SAMPLED = 5, 8  # that are listed

@@ -15,14 +15,14 @@ from prove_web.trajectories.models import Dataset
 from training_worker.prove.metrics import TOOLS
 
 from ..catalogue import MARKS, entries
-from ..proven import Edge, Names, Node, Proven
+from ..graph_queries import Edge, Names, Node, Proven
 from ..views.parts import typed
-from . import swatches
+from . import legend
 from .coverage import coverage
-from .swatches import Swatch
+from .legend import Swatch
 
 OFFERED = 100  # data sets and runs to choose from, the newest
-MARK_LOOKS = dict(zip(MARKS, (swatches.READ, swatches.WRITE, swatches.DESTRUCTIVE), strict=True))
+MARK_LOOKS = dict(zip(MARKS, (legend.READ, legend.WRITE, legend.DESTRUCTIVE), strict=True))
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def paint(proven: Proven, by: str, chosen: list[Choice]) -> Paint:
 
 
 def unknown(lacks: str) -> Paint:
-    return Paint((swatches.UNCALLED,), (swatches.EDGE,), lacks=lacks)
+    return Paint((legend.UNCALLED,), (legend.EDGE,), lacks=lacks)
 
 
 def by_kind(proven: Proven) -> Paint:
     looks, marks = tuple(MARK_LOOKS.values()), list(MARK_LOOKS)
-    kinds = (swatches.FOUND, swatches.CREATED, swatches.PLAIN, swatches.IMPLICIT)
+    kinds = (legend.FOUND, legend.CREATED, legend.PLAIN, legend.IMPLICIT)
     return Paint(
         looks,
         kinds,
@@ -107,19 +107,19 @@ def mark_of(node: Node) -> str:
 
 def look_of(edge: Edge) -> Swatch:
     if edge.implicit:
-        return swatches.IMPLICIT
-    return swatches.PLAIN if edge.plain else swatches.CREATED if edge.created else swatches.FOUND
+        return legend.IMPLICIT
+    return legend.PLAIN if edge.plain else legend.CREATED if edge.created else legend.FOUND
 
 
 def by_coverage(proven: Proven, dataset: Dataset) -> Paint:
     found = coverage(dataset)
-    of_tools = swatches.quarters([found.tools[name] for name in proven.tools])
-    of_edges = swatches.quarters([found.edges[names] for names in proven.by_names])
+    of_tools = legend.quarters([found.tools[name] for name in proven.tools])
+    of_edges = legend.quarters([found.edges[names] for names in proven.by_names])
     return Paint(
-        swatches.amounts(of_tools, "In no conversation"),
-        swatches.amounts(of_edges, "Used by none", edges=True),
-        {name: swatches.of_amount(of_tools, found.tools[name]) for name in proven.tools},
-        {names: swatches.of_amount(of_edges, found.edges[names]) for names in proven.by_names},
+        legend.amounts(of_tools, "In no conversation"),
+        legend.amounts(of_edges, "Used by none", edges=True),
+        {name: legend.of_amount(of_tools, found.tools[name]) for name in proven.tools},
+        {names: legend.of_amount(of_edges, found.edges[names]) for names in proven.by_names},
         {name: f"in {found.tools[name]:,} of {found.examples:,} conversations" for name in proven.tools},
     )
 
@@ -127,9 +127,9 @@ def by_coverage(proven: Proven, dataset: Dataset) -> Paint:
 def by_success(run: Run) -> Paint:
     tools = called(run)
     return Paint(
-        (swatches.UNCALLED, *swatches.SUCCESS),
-        (swatches.EDGE,),
-        {name: 1 + swatches.of_rate(1 - tool.share) for name, tool in tools.items()},
+        (legend.UNCALLED, *legend.SUCCESS),
+        (legend.EDGE,),
+        {name: 1 + legend.of_rate(1 - tool.share) for name, tool in tools.items()},
         told={name: f"{1 - tool.share:.0%} of {tool.calls:,} calls succeed" for name, tool in tools.items()},
     )
 
@@ -138,9 +138,9 @@ def by_drift(run: Run, against: Run) -> Paint:
     ours, theirs = called(run), called(against)
     changes = {name: theirs[name].share - ours[name].share for name in ours if name in theirs}
     return Paint(
-        (swatches.Swatch("Not called in both", swatches.GREY, size=16, hollow=True), *swatches.DRIFT),
-        (swatches.EDGE,),
-        {name: 1 + swatches.of_change(change) for name, change in changes.items()},
+        (legend.Swatch("Not called in both", legend.GREY, size=16, hollow=True), *legend.DRIFT),
+        (legend.EDGE,),
+        {name: 1 + legend.of_change(change) for name, change in changes.items()},
         told=dict(drifts(ours, theirs, changes)),
     )
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from prove_web.trajectories.models import Dataset, Trajectory
 
-from ..proven import Names
+from ..graph_queries import Names
 
 BATCH = 500
 

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import networkx as nx
 
-from ..proven import Names, Node, Proven
+from ..graph_queries import Names, Node, Proven
 
 VERSION = 1  # goes up when the same graph comes to be laid out otherwise
 SPACING = 64.0  # between two tools of a server, in units of the picture

@@ -12,13 +12,13 @@ from mcp_servers.world import World
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.synthesis.sampler import NothingFits
 
-from .. import calls
+from .. import session_services
+from ..argument_examples import example
 from ..arguments import JSON, CallForm
 from ..catalogue import producers
-from ..example import example
 from ..models import LiveSession, SessionCall
 from ..session_page import has, number
-from ..worlds import NotRebuilt, after, moments
+from ..world_cache import NotRebuilt, after, moments
 from .sessions import of, shown, to
 
 KEPT = ("table", "find", "sort", "view")
@@ -84,11 +84,11 @@ def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpR
         form.asks = True  # what cannot be undone is confirmed, without any script
         return shown(request, target, form)
     try:
-        made = calls.make(target, request.user, tool.name, arguments)
-    except calls.Full:
-        form.error = f"A session has at most {calls.MOST_CALLS:,} calls. Go on in a fork of it."
+        made = session_services.make(target, request.user, tool.name, arguments)
+    except session_services.Full:
+        form.error = f"A session has at most {session_services.MOST_CALLS:,} calls. Go on in a fork of it."
         return shown(request, target, form)
-    except calls.Busy:
+    except session_services.Busy:
         form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
         return shown(request, target, form)
     return answered(request, target, made, JSON if form.mode == JSON else "")
@@ -112,7 +112,7 @@ def fork(request: ProjectRequest, session: int) -> HttpResponse:
     """A new session that starts as this one was after a call."""
     source = of(request, session)
     at = number(request.POST.get("at"), source.calls.count())
-    twin = calls.fork(source, request.user, at)
+    twin = session_services.fork(source, request.user, at)
     messages.success(request, f"This is a fork of “{source}”: what you do here leaves that session as it is.")
     return redirect(to(twin))
 
@@ -123,7 +123,7 @@ def reset(request: ProjectRequest, session: int) -> HttpResponse:
     """A fresh session in the same world."""
     source = of(request, session)
     try:
-        twin = calls.reset(source, request.user)
+        twin = session_services.reset(source, request.user)
     except KeyError:
         return redirect(to(source))  # whose page says that a server is gone
     messages.success(request, f"A fresh session with the same seed. Nothing is lost: “{source}” is still in the list.")
@@ -142,6 +142,6 @@ def remove(request: ProjectRequest, session: int) -> HttpResponse:
         messages.error(request, "Nothing was removed: use the button that says that it is for good.")
         return redirect(target)
     title = str(target)
-    calls.remove(target)
+    session_services.remove(target)
     messages.success(request, f"“{title}” is removed. Its forks are kept.")
     return redirect("sessions", *request.project.path)

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.checking import health
-from prove_web.environments.offered import environment_of
+from prove_web.environments.enabled_servers import environment_of
+from prove_web.environments.server_checks import health
 
 from ..catalogue import MARKS, Card, by_category, card, id_types, search
 from ..tool_list import listed

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from ..comparing import Side, compared, sides
 from ..listing import counted
 from ..models import LiveSession
-from ..worlds import NotRebuilt
+from ..session_diff import Side, compared, sides
+from ..world_cache import NotRebuilt
 from .parts import typed
 
 OFFERED = 100

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .. import tokens
-from ..configurations import PLACE, PREFIX, configurations
+from ..client_snippets import PLACE, PREFIX, configurations
 from ..models import ConnectToken, LiveSession
 from ..session_page import gone
 from .sessions import UNPROCESSABLE, of

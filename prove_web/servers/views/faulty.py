@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from mcp_servers.faults import MOST_DELAY, Faults
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from ..calls import set_faults
 from ..session_page import gone
-from ..worlds import faults_of
+from ..session_services import set_faults
+from ..world_cache import faults_of
 from .sessions import UNPROCESSABLE, of, to
 
 MOST_SEED = 10**9

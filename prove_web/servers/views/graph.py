@@ -11,19 +11,19 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
-from prove_web.accounts.holding import hold_kept
+from prove_web.accounts.locks import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.offered import offered
+from prove_web.environments.enabled_servers import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.whole import whole
+from prove_web.parse_int import whole
 
+from ..graph_queries import Edge, Proven, newest
 from ..picture.asked import BY, HOPS, Asked, pair_of
 from ..picture.chains import chains
 from ..picture.colours import choices, paint
-from ..picture.panel import Drawing, beside
-from ..proven import Edge, Proven, newest
+from ..picture.sidebar import Drawing, beside
 from .parts import paged, typed
 
 KINDS = {

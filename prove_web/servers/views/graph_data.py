@@ -11,16 +11,16 @@ from django.utils.cache import patch_cache_control
 from django.views.decorators.http import conditional_page, require_GET, require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.offered import offered
+from prove_web.environments.enabled_servers import offered
 from prove_web.live.models import Job, Kind, State
 
-from ..calls import Busy
+from ..graph_queries import load, newest
 from ..picture.asked import Asked, pair_of, written
 from ..picture.colours import choices, paint
+from ..picture.evidence_session import reopen, scene
 from ..picture.layout import kept
-from ..picture.reopened import reopen, scene
-from ..picture.told import told
-from ..proven import load, newest
+from ..picture.serializers import told
+from ..session_services import Busy
 from .graph import drawing, edge_of
 from .parts import typed
 from .sessions import to

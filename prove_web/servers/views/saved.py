@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.accounts.redirects import going_back
 
 from .. import saved_calls
 from ..models import SavedCall

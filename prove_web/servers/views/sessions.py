@@ -13,13 +13,13 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from ..arguments import CallForm
-from ..branches import family
+from ..entity_autocomplete import found
 from ..forms import SessionForm
 from ..listing import listed
 from ..models import LiveSession
-from ..picker import found
 from ..session_page import context
-from ..worlds import NotRebuilt, moments
+from ..session_tree import family
+from ..world_cache import NotRebuilt, moments
 from .parts import page_or_part, paged, typed
 
 UNPROCESSABLE = 422

@@ -14,15 +14,15 @@ from mcp_servers.error_catalog import ARGUMENTS, refusals_of
 from mcp_servers.world import World
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.environments.offered import environment_of, offered
+from prove_web.environments.enabled_servers import environment_of, offered
 
-from .. import calls, usage
+from .. import session_services, usage
 from ..arguments import JSON, CallForm
 from ..catalogue import Entry, entries, producers, takers
-from ..faults import of_refusal
+from ..entity_autocomplete import SHOWN, found
+from ..field_errors import of_refusal
 from ..models import LiveSession, SavedCall
 from ..parameters import parameters
-from ..picker import SHOWN, found
 from .calling import changed_in
 from .parts import typed
 from .sessions import UNPROCESSABLE
@@ -106,7 +106,7 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
         fingerprint=fingerprint((entry.server,)),
         created_by=request.user,
     )
-    made = calls.make(session, request.user, entry.name, arguments)
+    made = session_services.make(session, request.user, entry.name, arguments)
     query = f"?tool={entry.name}&from={made.position}" + (f"&mode={JSON}" if form.mode == JSON else "")
     return redirect(f"{session.get_absolute_url()}{query}#call-{made.position}")
 

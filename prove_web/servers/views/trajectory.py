@@ -9,13 +9,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.verdict import example_of, judge
+from prove_web.trajectories.replay_score import example_of, judge
 from training_worker.prove.synthesis import manual
 from training_worker.prove.synthesis.validate import Rejected
 
-from ..keeping import chosen, kept_of, offered, tidy
 from ..models import LiveSession, SessionCall
 from ..session_page import gone, number
+from ..session_to_trajectory import chosen, kept_of, offered, tidy
 from .sessions import UNPROCESSABLE, of, to
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import migrations
 from pydantic import ValidationError
 
-from prove_web.trajectories.derived import derived, words
+from prove_web.trajectories.denormalised import derived, words
 from prove_web.trajectories.importing import reward_as_recorded, scores
 from training_worker.prove.trajectory import Example, loads
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from prove_web.trajectories.derived import derived
+from prove_web.trajectories.denormalised import derived
 
 AT_ONCE = 200
 COLUMNS = ("features", "path")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from prove_web.accounts.models import Project
 
+from .ast import valued
 from .fields import FIELDS, Field
-from .nodes import valued
 from .parsing import MOST
 from .values import VALUES
 

@@ -13,9 +13,9 @@ from training_worker.prove.reward.prove_reward import COMPONENTS
 
 from .. import choices
 from ..models import Dataset, Trajectory
-from .comparing import Rows, among, any_of, chosen, chosen_entry, either, listed, score, text, whole
-from .nodes import Asked, BadQuery
-from .reviewed import having, labelled, queued, reviewed
+from .ast import Asked, BadQuery
+from .lookups import Rows, among, any_of, chosen, chosen_entry, either, listed, score, text, whole
+from .review_fields import having, labelled, queued, reviewed
 from .values import ENDS, KNOBS
 
 TELLING = frozenset({"reward", *COMPONENTS, "component", "label", "reviewer", "has", "parent"})

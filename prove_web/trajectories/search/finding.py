@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from prove_web.accounts.models import Project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
 from ..models import Dataset, Trajectory
+from .ast import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from .fields import condition, telling
 from .fulltext import saying
-from .nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from .parsing import parse
 
 

@@ -1,6 +1,6 @@
 """Words and phrases in what trajectories say: SQLite's FTS5 or PostgreSQL's text search, by the connection.
 
-Both get tokens of letters and digits alone (derived.py), each quoted, so nothing that is typed is read as their syntax.
+Both get tokens of letters and digits alone (denormalised.py), each quoted, so that nothing typed is read as syntax.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-from ..derived import tokens
-from .nodes import BadQuery, Text
+from ..denormalised import tokens
+from .ast import BadQuery, Text
 
 SQLITE = "SELECT rowid FROM trajectories_fulltext WHERE trajectories_fulltext MATCH %s"
 POSTGRESQL = "SELECT trajectory_id FROM trajectories_words WHERE tokens @@ to_tsquery('simple', %s)"

@@ -9,7 +9,7 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, v_args
 
-from .nodes import AllOf, AnyOf, Asked, BadQuery, Node, Not, Text
+from .ast import AllOf, AnyOf, Asked, BadQuery, Node, Not, Text
 
 MOST = 1_000  # characters
 DEEPEST = 12  # brackets and negations within each other

@@ -12,7 +12,7 @@ from training_worker.prove.reward.prove_reward import COMPONENTS
 from training_worker.prove.synthesis.templates import PERSONAS
 
 from .. import choices
-from .reviewed import HAS
+from .review_fields import HAS
 
 KNOBS = ("distractors", "enums_stripped", "irrelevance", "missing_function")
 ENDS = ("answered", "assistant_turns", "calls", "tokens", "infrastructure")

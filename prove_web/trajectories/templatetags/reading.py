@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from prove_web.trajectories.pieces import Piece
+from prove_web.trajectories.json_spans import Piece
 
 register = template.Library()
 

@@ -11,18 +11,18 @@ from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import Job, JobEvent, State
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
-from ..asking import asked, tidy
-from ..card import card
+from ..dataset_card import card
 from ..filters import TrajectoryFilter
 from ..forecast import drops
-from ..language import language
 from ..lineage import lineage
+from ..list_params import asked, tidy
 from ..listing import lines
 from ..models import Dataset
 from ..paging import SORTS, order_of, page_of
 from ..stats import mix, stats
+from ..text_stats import language
 from .finding import one_of
 
 

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
-from prove_web.review.blind import Blind
-from prove_web.whole import whole
+from prove_web.parse_int import whole
+from prove_web.review.blinding import Blind
 
-from ..asking import asked
 from ..filters import TrajectoryFilter
+from ..list_params import asked
 from ..samples import SIZE, sample
 from ..stats import stats
 from .finding import one_of

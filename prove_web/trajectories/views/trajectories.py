@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
-from ..asking import ALL, address, asked
+from ..list_params import ALL, address, asked
 from ..listing import facets, lines
 from ..paging import SORTS, order_of, page_of
 from ..search import search

@@ -9,12 +9,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.review.blind import Blind
+from prove_web.review.blinding import Blind
 
-from ..facts import row_of
+from ..detail_context import reading
 from ..linked import links
-from ..neighbours import neighbours
-from ..reading import reading
+from ..metadata import row_of
+from ..prev_next import neighbours
 from .finding import one_trajectory
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from prove_web.accounts.team import find
+from prove_web.accounts.memberships import find
 
 
 class Command(BaseCommand):

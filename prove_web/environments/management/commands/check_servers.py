@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.catalogue import SERVERS
-from prove_web.environments.checking import asked, run
+from prove_web.environments.server_checks import asked, run
 
 
 class Command(BaseCommand):

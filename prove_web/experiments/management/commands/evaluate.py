@@ -99,7 +99,7 @@ def trained_on(folder: Path, jobs: Path) -> str:
     """The servers of the run whose job left this folder, or of the shipped policy; "" where nobody knows."""
     from prove_web.evaluations.policies import of_dataset
     from prove_web.experiments.models import Run
-    from prove_web.experiments.outlook import SHIPPED
+    from prove_web.experiments.run_estimate import SHIPPED
 
     if folder == SHIPPED:
         return ",".join(WARM_SERVERS)

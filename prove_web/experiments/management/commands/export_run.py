@@ -12,9 +12,9 @@ from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.management.finding import run_named
 from prove_web.experiments.models import Run
 from prove_web.experiments.outside import TRACKERS
-from prove_web.experiments.outside.names import NotTold
+from prove_web.experiments.outside.limits import NotTold
 from prove_web.experiments.outside.trackers import write_run
-from prove_web.experiments.stored import StoredRun
+from prove_web.experiments.rollout_storage import StoredRun
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.accounts.management.naming import project_named
 from prove_web.experiments.outside import TRACKERS as FORMATS
-from prove_web.experiments.outside.names import NotTold
+from prove_web.experiments.outside.limits import NotTold
 from prove_web.experiments.outside.trackers import bring, read_runs
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from prove_web.accounts.management.naming import faults_told, person_named, project_named, settings_given
 from prove_web.accounts.roles import Action
-from prove_web.experiments.filling import NotThere, filled_form
+from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.launching import launch
 
 

@@ -149,7 +149,7 @@ def tell(job: str, rate: float, points: int) -> None:
             "data": {"step": step, "told_at": time.time(), **metrics},
         }
         sent = {"job": job, "attempt": 1, "events": [event]}
-        app.send_task("prove_web.live.record", kwargs=sent, queue="events")
+        app.send_task("prove_web.live.ingest", kwargs=sent, queue="events")
 
 
 @dataclass

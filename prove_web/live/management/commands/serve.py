@@ -13,11 +13,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from prove_web import first_start
+from prove_web import bootstrap
 from prove_web.broker import embedded_url, socket_path
 from prove_web.env import envint
 from prove_web.environments import versions
-from prove_web.operations.ask import ALIVE, ask
+from prove_web.operations.healthcheck_cli import ALIVE, ask
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused, StopAsked
@@ -63,7 +63,7 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
     checks.cpu_workers(cpu_workers)
     checks.data_folder(data)
     checks.storage(settings.PROVE_STORAGE)
-    first_start.refuse_newer_database()
+    bootstrap.refuse_newer_database()
     embedded = embedded_url(data) == settings.REDIS_URL
     server = valkey.binary() if embedded else None
     with checks.only_one(data) as say:
@@ -85,16 +85,16 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     """Everything after the broker, until the site answers."""
     broker = re.sub(r"//[^/]*@", "//***@", site.broker_url)  # the name and password in it are for nobody's screen
     supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {broker}", 60 if embedded else 5)
-    first_start.migrate()
+    bootstrap.migrate()
     versions.record()
-    welcome = first_start.furnish()
+    welcome = bootstrap.furnish()
     if welcome:
         supervisor.say("made the first owner, a team and a demo project")
     if welcome and welcome.password:
-        supervisor.say(f"user name: {first_start.OWNER}   password: {welcome.password}   (shown this once)")
-    if embedded and (jobs := first_start.go_on()):
+        supervisor.say(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown this once)")
+    if embedded and (jobs := bootstrap.go_on()):
         supervisor.say(f"going on with {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
-    ignored = first_start.password_was_ignored()
+    ignored = bootstrap.password_was_ignored()
     connections.close_all()
     supervisor.start(*programs(site))
     supervisor.wait(lambda: responds(site), "the site", STARTS)
@@ -108,9 +108,9 @@ def responds(site: Site) -> bool:
     return bool(ask(host, site.port, ALIVE))
 
 
-def greeting(site: Site, welcome: first_start.Welcome | None, ignored: bool) -> list[str]:
+def greeting(site: Site, welcome: bootstrap.Welcome | None, ignored: bool) -> list[str]:
     """Where the site is and how to sign in."""
-    owner = first_start.OWNER
+    owner = bootstrap.OWNER
     how = {
         True: f"sign in as {owner}" + (" with the password above" if welcome and welcome.password else ""),
         False: f"sign in as before; a forgotten password: .venv/bin/python manage.py changepassword {owner}",

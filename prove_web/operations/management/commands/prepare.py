@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web import first_start
+from prove_web import bootstrap
 from prove_web.environments import versions
 from prove_web.supervisor import checks
 from prove_web.supervisor.program import Refused
@@ -23,15 +23,15 @@ class Command(BaseCommand):
         try:
             checks.data_folder(settings.PROVE_DATA)
             checks.storage(settings.PROVE_STORAGE)
-            first_start.refuse_newer_database()
+            bootstrap.refuse_newer_database()
             with checks.only_one(settings.PROVE_DATA):
-                first_start.migrate()
+                bootstrap.migrate()
                 versions.record()
-                welcome = first_start.furnish()
+                welcome = bootstrap.furnish()
         except Refused as why:
             raise CommandError(str(why)) from None
         if welcome and welcome.password:
-            self.stdout.write(f"user name: {first_start.OWNER}   password: {welcome.password}   (shown this once)")
+            self.stdout.write(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown this once)")
         if welcome and welcome.warning:
             self.stdout.write(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
         self.stdout.write("The site is prepared.")

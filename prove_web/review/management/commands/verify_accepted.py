@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.accounts.models import Project
-from prove_web.review.verifying import Verified, accepted, verify
+from prove_web.review.reverify import Verified, accepted, verify
 from training_worker.terminal import counted
 
 

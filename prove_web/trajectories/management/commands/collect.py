@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import NoRollouts
 from prove_web.live.models import State
-from prove_web.trajectories.collecting import Wanted, collect
 from prove_web.trajectories.curate_forms import STEPS_ASKED, numbers
+from prove_web.trajectories.rollout_collection import Wanted, collect
 from prove_web.trajectories.versions import NotMade
 
 

@@ -46,9 +46,9 @@ class Command(BaseCommand):
         from django.http import Http404
 
         from prove_web.accounts.models import Project
-        from prove_web.review.blind import Blind
+        from prove_web.review.blinding import Blind
         from prove_web.trajectories.exporting import FORMATS as KNOWN
-        from prove_web.trajectories.selecting import selected
+        from prove_web.trajectories.selection import selected
 
         organisation, _, name = options["project"].partition("/")
         project = Project.objects.filter(slug=name, organisation__slug=organisation).first()

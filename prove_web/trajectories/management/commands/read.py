@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.cards import Argument, CallCard, Turn
+from prove_web.trajectories.call_card import Argument, CallCard, Turn
 from prove_web.trajectories.choices import KINDS, LEVELS
 from prove_web.trajectories.management.reading import told_in_a_line
 from prove_web.trajectories.samples import SIZE, draw, tags, turns_of

@@ -25,8 +25,8 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.trajectories.many import load
 from prove_web.trajectories.models import Trajectory
-from prove_web.trajectories.neighbours import neighbours
 from prove_web.trajectories.paging import SORTS
+from prove_web.trajectories.prev_next import neighbours
 
 COMMON = ("account", "calendar", "now", "order", "lead", "device")
 SCORES = ("coverage<1", "reward<0.5", "reward<1 steps>3", "component:arguments<1 -split:train", "validity<1")

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from prove_web.workers.draining import drain, draining, take_again
-from prove_web.workers.working import workers
+from prove_web.workers.worker_drain import drain, draining, take_again
+from prove_web.workers.worker_status import workers
 
 
 class Command(BaseCommand):

@@ -1,0 +1,54 @@
+"""An owner asks all members for a second factor, at once or after some days, or does so no more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from prove_web.review.notifications import notify
+
+from . import second_factor
+from .models import Organisation
+from .permissions import Action, in_organisation
+
+DAYS = {"0": "at once", "7": "in 7 days", "30": "in 30 days"}
+OFF = "off"
+
+
+@in_organisation(Action.MANAGE)
+@require_POST
+def second_factor_require(request: Any) -> HttpResponse:
+    team, wanted = request.organisation, request.POST.get("from", "")
+    if wanted == OFF:
+        ask(team, None)
+        messages.success(request, "Nobody needs a second factor here any more.")
+    elif wanted not in DAYS:
+        messages.error(request, f"Ask for it {', '.join(DAYS.values())}. Nothing is changed.")
+    elif not second_factor.owned(request.user).exists():
+        messages.error(request, "Set up a second factor yourself first, or you would be kept out of your own team.")
+    else:
+        without = ask(team, int(wanted))
+        told = f" {without} member{'s' * (without != 1)} without one {'are' if without != 1 else 'is'} told."
+        messages.success(request, f"A second factor is asked for {DAYS[wanted]}.{told if without else ''}")
+    return redirect(f"{team.get_absolute_url()}#second-factor")
+
+
+def ask(organisation: Organisation, days: int | None) -> int:
+    """From so many days on, or not at all; to how many members without one it was told."""
+    organisation.second_factor_from = None if days is None else timezone.now() + timedelta(days=days)
+    organisation.save(update_fields=["second_factor_from"])
+    project = organisation.projects.order_by("-pk").first()
+    rows = organisation.memberships.filter(~second_factor.exists("user"))
+    without = [] if days is None else list(rows.values_list("user", flat=True))
+    if project and without:
+        moment = f"{organisation.second_factor_from:%-d %B}" if days else "now"
+        told = f"{organisation} asks for a second factor from {moment} on, and you have none. Set one up here."
+        notify(without, project, told, reverse("account"))
+    return len(without)

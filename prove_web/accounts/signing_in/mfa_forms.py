@@ -1,0 +1,62 @@
+"""The forms that take a code of the second factor: wrong ones are counted with the wrong passwords of the account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allauth.core import context
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from axes.handlers.proxy import AxesProxyHandler
+from django import forms
+from django.contrib.auth.signals import user_login_failed
+
+from ..models import User
+from .signals import tell
+
+EITHER = "Of your authenticator app, or one of your recovery codes."
+PLAIN = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+
+
+def code_field(told: str) -> forms.CharField:
+    return forms.CharField(label="Code", max_length=40, help_text=told, widget=forms.TextInput(attrs=PLAIN))
+
+
+def counted(user: User, look: Callable[[], str]) -> str:
+    """The code, which is looked at only while the account is not locked. Raises ValidationError."""
+    name = {"username": user.username}
+    if not AxesProxyHandler.is_allowed(context.request, name):
+        raise forms.ValidationError("Too many wrong passwords or codes. Wait a quarter of an hour and try again.")
+    try:
+        return look()
+    except forms.ValidationError:
+        user_login_failed.send(__name__, credentials=name, request=context.request)
+        tell(user, "typed a wrong code for")
+        raise forms.ValidationError("This code is wrong, or too old: type the one that is shown now.") from None
+
+
+class Authenticate(AuthenticateForm):
+    """The second step of signing in."""
+
+    code = code_field(EITHER)
+
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)
+
+
+class Reauthenticate(ReauthenticateForm):
+    """That it is still you, before the second factor is changed."""
+
+    code = code_field(EITHER)
+
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)
+
+
+class Activate(ActivateTOTPForm):
+    """That the authenticator app has understood the secret."""
+
+    code = code_field("The six digits that the app shows now.")
+
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)

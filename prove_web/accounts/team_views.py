@@ -1,0 +1,67 @@
+"""Pages about the team itself, for owners: another name, and deleting it once it is empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from .memberships import hold
+from .models import Organisation, Project
+from .permissions import Action, in_organisation
+
+
+class Rename(forms.ModelForm):
+    class Meta:
+        model = Organisation
+        fields = ["name"]
+        help_texts = {"name": "Its address stays as it is, so that no link breaks."}
+
+
+@in_organisation(Action.MANAGE)
+@require_http_methods(["GET", "POST"])
+def team_edit(request: Any) -> HttpResponse:
+    """`do` is rename or delete; to delete, the team's name is typed."""
+    team, do = request.organisation, request.POST.get("do", "")
+    called, form = team.name, Rename(request.POST if do == "rename" else None, instance=team)
+    if do == "rename" and form.is_valid():
+        form.save()
+        messages.success(request, f"The team is called {team} now.")
+        return redirect(team)
+    fault = ""
+    if do == "delete":
+        typed = request.POST.get("typed", "").strip()
+        fault = in_the_way(team) if typed == called else f"To delete it, type its name as it stands: {called}"
+        if not fault and not (fault := delete(team)):
+            messages.success(request, f"The team “{called}” is deleted.")
+            return redirect("start")
+    context = {"called": called, "form": form, "fault": fault, "in_the_way": in_the_way(team)}
+    return render(request, "accounts/team_edit.html", context, status=422 if request.method == "POST" else 200)
+
+
+def in_the_way(team: Organisation) -> str:
+    """Why the team cannot be deleted yet, and what to do; nothing where it can."""
+    kept = team.projects.count()
+    gone = Project.everything.filter(organisation=team).count() - kept
+    if kept:
+        return f"It has {kept} project{'s' * (kept != 1)}: delete {'them' if kept != 1 else 'it'} first."
+    if gone:
+        return (
+            f"{gone} deleted project{'s' * (gone != 1)} can still be restored; wait until nothing is left in its bin."
+        )
+    return ""
+
+
+@transaction.atomic
+def delete(team: Organisation) -> str:
+    """Members, invitations and tokens go with it. Why it cannot be deleted after all; nothing once it is gone."""
+    hold(team)
+    if fault := in_the_way(team):
+        return fault
+    team.delete()
+    return ""

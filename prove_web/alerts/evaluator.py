@@ -1,0 +1,140 @@
+"""Rules against runs: what fires is written down once, what is over clears, what was voided is taken back.
+
+The alerts of a curve follow from the rule and the curve alone, so that to watch again changes nothing, and what a run
+went back over is as if it had never been.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from prove_web.experiments.models import Run
+from prove_web.live.models import AT_WORK, State
+from prove_web.operations.health import Wrong, free_bytes
+from training_worker.prove.alerts.rule_engine import EASE, Episode, episodes
+
+from .models import Alert, Rule, Watched
+from .notifications import tell
+from .pattern_scan import look
+from .series import condition_of, values_of
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """How the run itself stands to a rule: whether it fires, what that time is called, and the value."""
+
+    fires: bool
+    key: str
+    value: float | None = None
+    over: bool = False  # told, and nothing to be done about it
+
+
+def rules_of(run: Run) -> list[Rule]:
+    rules = Rule.objects.filter(project=run.project_id, enabled=True, removed_at=None)
+    return [rule for rule in rules if rule.covers(run)]
+
+
+def watch(run: Run) -> None:
+    """Hold all rules of its project against a run, once more."""
+    rules = rules_of(run)
+    if not rules:
+        return
+    cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0  # first, so that what comes meanwhile is later
+    if any(rule.source == "patterns" for rule in rules):
+        look(run)
+    found = {rule: episodes(condition_of(rule, run), values_of(rule, run)) for rule in rules if rule.source != "run"}
+    last = run.points.aggregate(last=Max("step"))["last"] or 0
+    with transaction.atomic():
+        watched, _ = Watched.objects.select_for_update(no_key=True).get_or_create(run=run)
+        if watched.cursor > cursor:
+            return  # somebody has seen more meanwhile
+        watched.cursor = cursor
+        watched.save()
+        for rule in rules:
+            fresh = of_curve(rule, run, found[rule]) if rule in found else of_run(rule, run, last)
+            tell(fresh)
+
+
+def of_curve(rule: Rule, run: Run, found: list[Episode]) -> list[Alert]:
+    """Make the rule's alerts for a run those of its curve; the ones that are new and not over already."""
+    known = {one.key: one for one in Alert.objects.filter(rule=rule, run=run)}
+    fresh: list[Alert] = []
+    for episode in found:
+        key = f"step-{episode.first}"
+        over = {"cleared_step": episode.last, "voided_at": None, "value": episode.value}
+        if (alert := known.pop(key, None)) is None:
+            made = write(rule, run, key, episode.first, over | {"cleared_at": timezone.now() if episode.last else None})
+            fresh += [made] if episode.last is None else []
+        else:
+            at = (alert.cleared_at or timezone.now()) if episode.last is not None else None
+            change(alert, over | {"cleared_at": at})
+    for gone in known.values():
+        change(gone, {"voided_at": gone.voided_at or timezone.now()})
+    return fresh
+
+
+def of_run(rule: Rule, run: Run, step: int) -> list[Alert]:
+    """The same for what is no curve: there is one occasion now, and those before are over."""
+    now = occasion(rule, run, timezone.now())
+    known = {one.key: one for one in Alert.objects.filter(rule=rule, run=run)}
+    here = known.pop(now.key, None)
+    for earlier in known.values():
+        change(earlier, {"cleared_at": earlier.cleared_at or timezone.now()})
+    if here is not None and not now.over:
+        change(here, {"cleared_at": None if now.fires else here.cleared_at or timezone.now()})
+    if here is None and now.fires:
+        ends = timezone.now() if now.over else None
+        return [write(rule, run, now.key, step, {"value": now.value, "cleared_at": ends})]
+    return []
+
+
+def occasion(rule: Rule, run: Run, now: datetime) -> Occasion:
+    """How the run stands to a rule about itself."""
+    job = run.job
+    attempt, at_work = f"attempt-{job.attempt}", job.state in AT_WORK
+    match rule.measured:
+        case "failed":
+            return Occasion(job.state in (State.FAILED, State.LOST), attempt)
+        case "done":
+            return Occasion(job.state == State.DONE, attempt, over=True)
+        case "silence":
+            heard = job.beat_at or job.sent_at or job.created_at
+            silent = (now - heard).total_seconds()
+            return Occasion(at_work and silent > rule.threshold, f"{attempt}-{heard:%y%m%d%H%M%S}", round(silent, 1))
+        case _:
+            free = free_gb()
+            fires = at_work and free is not None and low(rule, run, free, attempt)
+            return Occasion(fires, attempt, free)
+
+
+def low(rule: Rule, run: Run, free: float, attempt: str) -> bool:
+    """Whether the disk is full, or was and has not become better by enough."""
+    told = Alert.objects.filter(rule=rule, run=run, key=attempt, cleared_at=None).exists()
+    return free < rule.threshold * (1 + EASE * told)
+
+
+def free_gb() -> float | None:
+    try:
+        return round(free_bytes() / 1e9, 1)
+    except Wrong:
+        return None
+
+
+def write(rule: Rule, run: Run, key: str, step: int, values: dict[str, Any]) -> Alert:
+    made: Alert = Alert.objects.create(
+        project_id=run.project_id, rule=rule, run=run, key=key, step=step, threshold=rule.threshold, **values
+    )
+    return made
+
+
+def change(alert: Alert, values: dict[str, Any]) -> None:
+    """Set what is different."""
+    different = {name: value for name, value in values.items() if getattr(alert, name) != value}
+    if different:
+        Alert.objects.filter(pk=alert.pk).update(**different)

@@ -1,0 +1,65 @@
+"""Telling of alerts that are new: by the bell, to whom it concerns and who wants it, and to webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import TextChoices
+
+from prove_web.accounts.models import Membership, Preference, Project, User
+from prove_web.live import message_broker
+from prove_web.review.notifications import notify
+
+from .dispatch import DELIVER
+from .models import Alert, Delivery, Webhook
+
+PAGE = "alerts"  # of the preference
+
+
+class Bell(TextChoices):
+    """Whose alerts a person hears of."""
+
+    ALL = "all", "of all runs"
+    MINE = "mine", "of my runs"
+    NONE = "none", "of none"
+
+
+def bell_of(user: User, project: Project) -> Bell:
+    kept = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
+    return chosen(kept)
+
+
+def chosen(kept: object) -> Bell:
+    said = kept.get("bell") if isinstance(kept, dict) else ""
+    return Bell(said if said in Bell.values else "mine")
+
+
+def set_bell(user: User, project: Project, bell: Bell) -> None:
+    Preference.objects.update_or_create(user=user, project=project, page=PAGE, defaults={"value": {"bell": bell}})
+
+
+def tell(fresh: Iterable[Alert]) -> None:
+    """Ring the bell and queue the deliveries of alerts, within the transaction that wrote them."""
+    for alert in fresh:
+        run = alert.run
+        notify(hearing(alert), run.project, f"{alert.rule}: run “{run}”", alert.get_absolute_url())
+        hooks = Webhook.objects.filter(project=run.project_id, enabled=True, removed_at=None)
+        Delivery.objects.bulk_create(Delivery(webhook=hook, alert=alert) for hook in hooks)
+        for key in alert.deliveries.values_list("pk", flat=True):
+            send(key)
+
+
+def hearing(alert: Alert) -> list[int]:
+    """Who launched the run, unless they want none, and who wants all."""
+    project = alert.run.project
+    members = Membership.objects.filter(organisation=project.organisation_id).values_list("user", flat=True)
+    kept = dict(Preference.objects.filter(project=project, page=PAGE).values_list("user", "value"))
+    mine = alert.run.job.created_by_id
+    wanted = {user: chosen(kept.get(user)) for user in members}
+    return [user for user, bell in wanted.items() if bell == Bell.ALL or (bell == Bell.MINE and user == mine)]
+
+
+def send(delivery: int) -> None:
+    """Have a delivery made once it is committed."""
+    transaction.on_commit(lambda: message_broker.later(DELIVER, delivery=delivery))

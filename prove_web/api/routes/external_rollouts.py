@@ -1,0 +1,135 @@
+"""The rollouts of runs that are trained elsewhere, as their programs tell them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.disk_guard import NoRoom, room_for
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
+from training_worker.prove.store.external_rollouts import Asked, Attempt
+from training_worker.prove.store.record import SUCCEEDED
+from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
+
+from ..errors import Refused
+from ..paging import Number
+from ..permissions import in_project
+from ..schemas import Strict
+from .external_runs import Step, explained
+from .runs import RUN
+
+router = Router(tags=["Runs trained elsewhere"])
+MOST_MESSAGES = 1_000  # of a conversation
+REFUSED = SUCCEEDED - 1  # the level of a call that its server did not do
+LARGEST = 1e15  # so that means and differences are numbers, too
+Value = Annotated[float, Field(allow_inf_nan=False, strict=True, ge=-LARGEST, le=LARGEST)]
+Part = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class CallIn(Strict):
+    """A tool call as the model wrote it, and what came of it."""
+
+    tool: str = Field(max_length=200)
+    arguments: dict[str, Any] | None = Field(None, description="null where they could not be read.")
+    result: str | None = Field(None, description="What the model was shown; else the next message of the tool.")
+    ok: bool = Field(True, description="false where the tool refused it or failed.")
+
+
+class MessageIn(Strict):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    calls: list[CallIn] = Field([], max_length=200, description="Those that an assistant's message makes.")
+
+
+Messages = Annotated[list[MessageIn], Field(max_length=MOST_MESSAGES)]
+
+
+class RolloutIn(Strict):
+    """One answer to a prompt: its text, or the messages of a conversation with tools."""
+
+    completion: str | Messages
+    calls: list[CallIn] = Field([], max_length=200, description="Where the completion is a text.")
+    reward: Value | None = Field(None, description="null of one that failed for no fault of the policy.")
+    parts: dict[Part, Value] = Field({}, max_length=50, description="What the reward is made of, by any name.")
+    advantage: Value | None = Field(None, description="Left out of a whole group: reward less the group's mean.")
+    end: End = "answered"
+    tokens: int | None = Field(None, ge=0, le=2**31 - 1, description="How many the model wrote.")
+    error: str = Field("", max_length=2_000)
+
+
+class GroupIn(Strict):
+    """One prompt, and the rollouts that answer it."""
+
+    prompt: str | Messages
+    name: str = Field("", max_length=80, description="What it is called in every step; else it is named by its words.")
+    rollouts: list[RolloutIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
+
+
+class StepRollouts(Strict):
+    """Groups of a step. One request has a megabyte at most: what is more comes in further ones, with their `first`."""
+
+    first: int = Field(1, ge=1, le=MOST_ROLLOUTS, description="The number of the first of these groups.")
+    groups: list[GroupIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
+
+
+class Stored(Schema):
+    stored: int = Field(description="Rollouts; 0 where the same were told before.")
+
+
+@router.put(f"{RUN}/outside/rollouts/{{int:step}}", response=Stored)
+@in_project(Action.LAUNCH)
+def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
+    """Tell rollouts of a run trained elsewhere: a step's groups from `first` on, in place of all that were there."""
+    try:
+        room_for("rollouts")
+    except NoRoom as why:
+        raise Refused(507, str(why), request.path, "Tell them again once there is room.") from None
+    groups = [Asked(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups]
+    with explained():
+        return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}
+
+
+def attempts(group: GroupIn) -> list[Attempt]:
+    return [
+        Attempt(
+            transcript=said(one.completion, "assistant"),
+            calls=calls_of(one),
+            reward=one.reward,
+            parts=one.parts,
+            advantage=one.advantage,
+            end=one.end,
+            tokens=one.tokens,
+            error=one.error,
+        )
+        for one in group.rollouts
+    ]
+
+
+def said(told: str | list[MessageIn], role: Literal["user", "assistant"]) -> list[Message]:
+    if isinstance(told, str):
+        return [Message(role, told)]
+    return [Message(one.role, one.content) for one in told]
+
+
+def calls_of(one: RolloutIn) -> list[ExecutedCall]:
+    """Its calls in order; a result that is not beside a call is the next message of the tool that no call has yet."""
+    if isinstance(one.completion, str):
+        return [executed(each, 0, each.result or "") for each in one.calls]
+    found: list[ExecutedCall] = []
+    turn = -1
+    for at, message in enumerate(one.completion):
+        turn += message.role == "assistant"
+        answers = (each.content for each in one.completion[at + 1 :] if each.role == "tool")
+        found += [
+            executed(each, max(turn, 0), next(answers, "") if each.result is None else each.result)
+            for each in message.calls
+        ]
+    return [*found, *(executed(each, max(turn, 0), each.result or "") for each in one.calls)]
+
+
+def executed(call: CallIn, turn: int, result: str) -> ExecutedCall:
+    return ExecutedCall(ToolCall(call.tool, call.arguments), SUCCEEDED if call.ok else REFUSED, result, turn)

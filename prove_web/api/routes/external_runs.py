@@ -1,0 +1,136 @@
+"""Runs that are trained elsewhere: made, told of while they train, and ended by the program that trains them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from ninja import Router, Schema, Status
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.outside import create, ingest
+from prove_web.experiments.outside.ingest import NotOutside, Told
+from prove_web.experiments.outside.limits import NotTold
+from prove_web.experiments.run_metadata import NotKept
+from prove_web.live.models import Job, State
+from training_worker.prove.metrics.names import LONGEST
+
+from ..errors import Refused
+from ..paging import Number
+from ..permissions import in_project
+from ..schemas import Strict
+from .runs import RUN, RUNS, RunWhole
+
+router = Router(tags=["Runs trained elsewhere"])
+AT_ONCE = 1_000  # points of a request
+Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Value = Annotated[float, Field(allow_inf_nan=False, strict=True)] | Literal["NaN", "Infinity", "-Infinity"]
+Name = Annotated[str, Field(max_length=10 * LONGEST)]
+
+
+class OutsideRun(Strict):
+    """A run that some other program trains."""
+
+    name: str = Field(max_length=500)
+    key: str = Field("", max_length=200, description="Your own name for it; asked for again, it is the same run.")
+    config: dict[str, Any] = Field({}, description="Its settings, as you like them.")
+    tags: list[Annotated[str, Field(max_length=200)]] = Field([], max_length=200)
+    notes: str = Field("", max_length=50_000)
+    total_steps: int | None = Field(None, ge=1, le=2**31 - 1)
+    silent_after_s: int = Field(
+        create.SILENT_AFTER,
+        ge=create.SHORTEST_SILENCE,
+        le=create.LONGEST_SILENCE,
+        description="Seconds without a word after which it counts as lost.",
+    )
+    started_at: datetime | None = None
+    host: str = Field("", max_length=200, description="Where it is trained.")
+
+
+class PointIn(Strict):
+    step: Step
+    metrics: dict[Name, Value | None] = Field(
+        max_length=500, description="By any name; null where nothing is known, “NaN” or “Infinity” where it is that."
+    )
+    time: datetime | None = Field(None, description="When it was measured.")
+
+    @property
+    def told(self) -> Told:
+        return Told(self.step, self.metrics, self.time)
+
+
+class Tell(Strict):
+    """Points; a request without any says that the program is alive."""
+
+    points: list[PointIn] = Field([], max_length=AT_ONCE)
+    held_out: list[PointIn] = Field([], max_length=AT_ONCE, description="Measured on what it does not train on.")
+    total_steps: int | None = Field(None, ge=1, le=2**31 - 1)
+
+
+class Ending(Strict):
+    state: Literal["done", "failed", "stopped"]
+    error: str = Field("", max_length=20_000)
+    result: dict[str, Any] = Field({}, description="What it came to, as you like it.")
+
+
+class Heard(Schema):
+    """`stored` are the steps that were new or other than before; `stop` is not empty where people asked it to stop."""
+
+    state: str
+    stop: str
+    stored: int
+    last_step: int | None
+
+
+@router.post(f"{RUNS}/outside", response={200: RunWhole, 201: RunWhole})
+@in_project(Action.LAUNCH)
+def make_outside_run(request: Any, body: OutsideRun) -> Any:
+    """Make a run that is trained elsewhere; 200 where there is one of this key already."""
+    told = body.dict()
+    told["total"] = told.pop("total_steps")
+    if told["started_at"] is not None and told["started_at"].tzinfo is None:
+        raise Refused(422, "started_at lacks a time zone.", "body.started_at", "Write one, such as +00:00.")
+    with explained():
+        run, new = create.make(request.project, request.user, create.Wanted(**told))
+    return Status(201 if new else 200, run_of(request.project, run.number))
+
+
+@router.post(f"{RUN}/tell", response=Heard)
+@in_project(Action.LAUNCH)
+def tell_run(request: Any, run: Number, body: Tell) -> Any:
+    """Tell what a run trained elsewhere measured; what is told twice is stored once."""
+    found = run_of(request.project, run)
+    if any(each.time is not None and each.time.tzinfo is None for each in (*body.points, *body.held_out)):
+        raise Refused(422, "A point's time lacks a time zone.", "body.points", "Write one, such as +00:00.")
+    told = {"points": [each.told for each in body.points], "held_out": [each.told for each in body.held_out]}
+    with explained():
+        stored = ingest.tell(found, told, body.total_steps)
+    job = Job.objects.get(pk=found.job_id)
+    last = found.points.order_by("-step").values_list("step", flat=True).first()
+    return {"state": job.state, "stop": job.stop, "stored": stored, "last_step": last}
+
+
+@router.post(f"{RUN}/end", response=RunWhole)
+@in_project(Action.LAUNCH)
+def end_run(request: Any, run: Number, body: Ending) -> Any:
+    """Say how a run trained elsewhere ended."""
+    with explained():
+        ingest.end(run_of(request.project, run), State(body.state), body.error, body.result)
+    return run_of(request.project, run)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    try:
+        yield
+    except NotOutside as why:
+        do = "Make a run of your own to tell of; what can be asked of this one is to stop and to resume."
+        raise Refused(409, str(why), "run", do) from None
+    except NotTold as why:
+        raise Refused(422, str(why), f"body.{why.where}", "Change it and send the request again.") from None
+    except NotKept as why:
+        raise Refused(422, str(why), "body.tags", "Change them and send the request again.") from None

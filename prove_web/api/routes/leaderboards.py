@@ -1,0 +1,204 @@
+"""Evaluations beside each other: two of them task by task, and all of a benchmark in order."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import Http404
+from ninja import Query, Router, Schema
+
+from prove_web.accounts.roles import Action
+from prove_web.evaluations.comparing import comparison_of
+from prove_web.evaluations.leaderboard import entry, names_of, sorted_rows
+from prove_web.evaluations.paired import Flip
+from prove_web.evaluations.querysets import evaluation_of
+from prove_web.evaluations.ranking import Standing, boards, ended
+from prove_web.evaluations.reports import title_of
+from training_worker.prove.benchmarks import published_scores
+from training_worker.prove.benchmarks.compare import NotComparable
+from training_worker.prove.benchmarks.registry import KNOWN
+
+from ..errors import Refused
+from ..paging import Number
+from ..permissions import in_project
+from .evaluations import EVALUATION
+
+router = Router(tags=["Evaluations"])
+BOARDS = "/{slug:organisation}/{slug:project}/leaderboards"
+
+
+class ComparedPart(Schema):
+    """A category, or all tasks that both ran: both scores and their paired difference with its interval, in percent."""
+
+    name: str
+    items: int
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    gained: int
+    lost: int
+    same_passed: int
+    same_failed: int
+    verdict: str
+
+
+class FlipOut(Schema):
+    """A task that is worth more or less the second time, from 0 to 1; the items in which the two differ."""
+
+    task: str
+    category: str
+    before: float
+    after: float
+    first_item: str
+    second_item: str
+
+    @staticmethod
+    def resolve_first_item(flip: Flip) -> str:
+        return flip.first.item
+
+    @staticmethod
+    def resolve_second_item(flip: Flip) -> str:
+        return flip.second.item
+
+
+class EvaluationsCompared(Schema):
+    """The other evaluation counts as before, this one as after."""
+
+    before: int
+    after: int
+    whole: ComparedPart
+    categories: list[ComparedPart]
+    gained: list[FlipOut]
+    lost: list[FlipOut]
+
+
+class CellOut(Schema):
+    """A score in percent with its interval, where that is known."""
+
+    accuracy: float
+    low: float | None
+    high: float | None
+
+
+class StandingOut(Schema):
+    """The best evaluation of a model; `of` is how many there are of it. Who ran fewer tasks than others has no rank.
+    `base` is an evaluation of what its run started from."""
+
+    rank: int | None
+    evaluation: int
+    model: str
+    run: int | None
+    checkpoint: str
+    asked: int
+    ran: int
+    of: int
+    baseline: bool
+    base: int | None
+    scores: dict[str, CellOut]
+
+
+class BoardOut(Schema):
+    """The models that ran one version of a benchmark with the same settings."""
+
+    version: str
+    settings: dict[str, Any]
+    columns: list[str]
+    standings: list[StandingOut]
+
+
+class PaperRow(Schema):
+    model: str
+    stage: str
+    scores: dict[str, float]
+
+
+class Leaderboard(Schema):
+    benchmark: str
+    title: str
+    boards: list[BoardOut]
+    paper: list[PaperRow]
+
+
+class Listed(Schema):
+    """A benchmark with the first of its newest board, and the best of the paper."""
+
+    benchmark: str
+    title: str
+    about: str
+    evaluations: int
+    first: StandingOut | None
+    paper: PaperRow | None
+
+
+@router.get(f"{EVALUATION}/compare/{{int:twin}}", response=EvaluationsCompared)
+@in_project(Action.VIEW)
+def compare_evaluations(request: Any, evaluation: Number, twin: Number) -> Any:
+    """An evaluation beside another, which counts as before: paired task by task, with what flipped each way."""
+    second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, twin)
+    try:
+        found = comparison_of(first, second)
+    except NotComparable as why:
+        raise Refused(409, str(why), "twin", "Name one of the same benchmark, version and settings.") from None
+    told = {name: getattr(found, name) for name in ("whole", "categories", "gained", "lost")}
+    return told | {"before": first.number, "after": second.number}
+
+
+@router.get(BOARDS, response=list[Listed])
+@in_project(Action.VIEW)
+def list_leaderboards(request: Any) -> Any:
+    """Every benchmark with the best of the project and of the paper."""
+    found = ended(request.project)
+    entries = [entry(name, [one for one in found if one.benchmark == name]) for name in names_of(found)]
+    return [
+        {
+            "benchmark": one.name,
+            "first": standing(one.first) if one.first else None,
+            **{name: getattr(one, name) for name in ("title", "about", "evaluations", "paper")},
+        }
+        for one in entries
+    ]
+
+
+@router.get(f"{BOARDS}/{{slug:benchmark}}", response=Leaderboard)
+@in_project(Action.VIEW)
+def read_leaderboard(
+    request: Any,
+    benchmark: str,
+    sort: Annotated[str, Query(max_length=80, description="A column, such as -overall.")] = "",
+) -> Any:
+    """One benchmark: its boards by version and settings, and the paper's rows."""
+    found = ended(request.project, benchmark)
+    if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
+        raise Http404(f"There is no benchmark {benchmark[:60]!r}, and none of that name was evaluated here.")
+    shown = [
+        {
+            "version": one.version,
+            "settings": one.settings,
+            "columns": one.columns,
+            "standings": [standing(each) for each in one.standings],
+        }
+        for one in boards(found, sort)
+    ]
+    return {
+        "benchmark": benchmark,
+        "title": title_of(benchmark),
+        "boards": shown,
+        "paper": sorted_rows(published_scores.rows(benchmark), sort),
+    }
+
+
+def standing(one: Standing) -> dict[str, Any]:
+    made = one.evaluation
+    return {
+        **{name: getattr(one, name) for name in ("rank", "asked", "of", "baseline")},
+        "ran": one.run,
+        "evaluation": made.number,
+        "model": made.model,
+        "run": made.run.number if made.run else None,
+        "checkpoint": made.checkpoint,
+        "base": one.base.number if one.base else None,
+        "scores": one.cells,
+    }

@@ -1,0 +1,112 @@
+"""What a run will take before it is launched: the launch form's forecast, and a trial of a few prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments import dry_run
+from prove_web.experiments.api_form import NotThere, filled_form
+from prove_web.experiments.dry_run import Trial
+from prove_web.experiments.forms import RunForm
+from prove_web.experiments.launching import told_of
+from prove_web.experiments.models import RunKind
+
+from ..errors import Refused, ill_filled
+from ..permissions import in_project
+from ..schemas import JobOut
+from .runs import RUNS, Launch
+
+router = Router(tags=["Runs"])
+
+
+class FigureOut(Schema):
+    """One thing that is foreseen, and where that is from; `worry` where it does not fit."""
+
+    label: str
+    value: str
+    source: str
+    worry: bool
+
+
+class DifferenceOut(Schema):
+    """A setting of which the run and its baseline have different values."""
+
+    label: str
+    base: str
+    here: str
+
+
+class TrialOut(Schema):
+    """One step of a few prompts. `groups` has mean and spread of each group's rewards, and `dead` the share without
+    any spread, both once it is done."""
+
+    job: JobOut
+    groups: list[tuple[float, float]]
+    dead: float | None
+
+    @staticmethod
+    def resolve_groups(trial: Trial) -> list[tuple[float, float]]:
+        return trial.spreads
+
+    @staticmethod
+    def resolve_dead(trial: Trial) -> float | None:
+        return trial.dead.accuracy if trial.dead else None
+
+
+class Forecast(Schema):
+    line: str
+    figures: list[FigureOut]
+    differences: list[DifferenceOut] = Field(description="From the run that `base` or `clone` names.")
+    trial: TrialOut | None = Field(description="The newest trial of these settings.")
+
+
+@router.post(f"{RUNS}/forecast", response=Forecast)
+@in_project(Action.LAUNCH)
+def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
+    """What a run of these settings would take: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
+    told = told_of(checked(request.project, body))
+    rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
+    return {"line": told["forecast"], **rest}
+
+
+@router.post(f"{RUNS}/trial", response={201: TrialOut})
+@in_project(Action.LAUNCH)
+def try_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
+    """Have one step of a few prompts done with these settings; a trial that there is already is given again."""
+    form = checked(request.project, body)
+    can_be_tried(form)
+    return dry_run.begin(request.project, request.user, form.spec)
+
+
+@router.post(f"{RUNS}/trial/stop", response=TrialOut)
+@in_project(Action.LAUNCH)
+def stop_trial(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
+    """Stop the trial of these settings."""
+    form = checked(request.project, body)
+    can_be_tried(form)
+    dry_run.end(request.project, form.spec)
+    found = dry_run.trial_of(request.project, form.spec)
+    if found is None:
+        raise Refused(409, "These settings were never tried.", "body", "Begin a trial of them first.")
+    return found
+
+
+def checked(project: Any, body: Any) -> RunForm:
+    """The launch form, whose name may be missing. Raises Refused."""
+    try:
+        form = filled_form(project, {"name": "Forecast", **body.dict(exclude_unset=True)})
+    except NotThere as why:
+        raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    return form
+
+
+def can_be_tried(form: RunForm) -> None:
+    if form.cleaned_data["kind"] != RunKind.GRPO:
+        do = "Ask for its forecast instead."
+        raise Refused(422, "Only a run of GRPO has a trial: it is of rollouts.", "body.kind", do)

@@ -1,0 +1,116 @@
+"""What people make of a run beside its numbers: tags, a pin, notes; its name, its baseline, and that it is put away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments import run_metadata
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.run_metadata import NotesDiffer, NotKept
+
+from ..errors import Refused
+from ..paging import Number
+from ..permissions import in_project
+from ..schemas import Strict
+from .runs import RUN, RunWhole
+
+router = Router(tags=["Runs"])
+Tags = list[Annotated[str, Field(max_length=200)]]
+
+
+class Marks(Strict):
+    """What is left out stays as it is."""
+
+    tags: Tags | None = Field(None, max_length=200, description="All tags, in place of those it has.")
+    add: Tags = Field([], max_length=200)
+    remove: Tags = Field([], max_length=200)
+    pinned: bool | None = None
+
+
+class Kept(Strict):
+    """What is left out stays as it is."""
+
+    name: str | None = Field(None, max_length=500)
+    archived: bool | None = None
+    base: int | None = Field(None, description="The number of the run to measure against; null for none.")
+
+
+class Written(Strict):
+    text: str = Field(max_length=50_000)
+    revision: str = Field(max_length=40, description="Of the notes that these are written in place of.")
+
+
+class Notes(Schema):
+    text: str
+    revision: str
+
+
+@router.post(f"{RUN}/mark", response=RunWhole)
+@in_project(Action.ANNOTATE)
+def mark_run(request: Any, run: Number, body: Marks) -> Any:
+    """Tag a run, and pin it."""
+    found = run_of(request.project, run)
+    with explained("body.tags"):
+        if body.tags is not None:
+            run_metadata.set_tags(found, body.tags)
+        if body.add or body.remove:
+            run_metadata.change_tags(found, body.add, body.remove)
+    if body.pinned is not None:
+        run_metadata.pin(found, body.pinned)
+    return run_of(request.project, run)
+
+
+@router.post(f"{RUN}/keep", response=RunWhole)
+@in_project(Action.LAUNCH)
+def keep_run(request: Any, run: Number, body: Kept) -> Any:
+    """Rename a run, archive it or take it back, choose its baseline."""
+    found, told = run_of(request.project, run), body.dict(exclude_unset=True)
+    base = run_of(request.project, body.base) if body.base is not None else None
+    if body.name is not None:
+        with explained("body.name"):
+            run_metadata.rename(found, body.name)
+    if body.archived is not None:
+        run_metadata.archive(found, body.archived)
+    if "base" in told:
+        with explained("body.base"):
+            run_metadata.set_base(found, base)
+    return run_of(request.project, run)
+
+
+@router.get(f"{RUN}/notes", response=Notes)
+@in_project(Action.VIEW)
+def read_notes(request: Any, run: Number) -> Any:
+    """The notes of a run, and the revision that whoever changes them says."""
+    notes = run_of(request.project, run).notes
+    return {"text": notes, "revision": run_metadata.revision_of(notes)}
+
+
+@router.put(f"{RUN}/notes", response=Notes)
+@in_project(Action.ANNOTATE)
+def write_notes(request: Any, run: Number, body: Written) -> Any:
+    """Write the notes of a run in place of those at a revision; 409 where others wrote meanwhile."""
+    found = run_of(request.project, run)
+    try:
+        with explained("body.text"):
+            run_metadata.write_notes(found, body.text, body.revision)
+    except NotesDiffer as why:
+        do = f"Read them again; they are at revision {why.revision}. Put together what both should say."
+        raise Refused(409, "Somebody saved other notes meanwhile.", "body.revision", do) from None
+    return {"text": found.notes, "revision": run_metadata.revision_of(found.notes)}
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """What cannot be kept, said as the API says things. NotesDiffer is left to who asks for it."""
+    try:
+        yield
+    except NotesDiffer:
+        raise
+    except NotKept as why:
+        raise Refused(422, str(why), where, "Change it and send the request again.") from None

@@ -1,0 +1,174 @@
+"""What a run left behind: its metrics, rollouts and checkpoints."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from django.http import Http404
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts import audit
+from prove_web.accounts.roles import Action
+from prove_web.experiments.checkpoints import checkpoints
+from prove_web.experiments.detail import run_of, sent_checkpoint
+from prove_web.experiments.exporting import points_of, rollouts_of
+from prove_web.experiments.metric_api import BadQuery, metrics_of
+from prove_web.experiments.rollout_storage import StoredRun
+from prove_web.experiments.rollouts import NoRollouts, groups_of, rollout_of
+from prove_web.experiments.search import Found
+from prove_web.experiments.search import Query as Sought
+from training_worker.prove.trajectory import dumps
+
+from ..errors import Refused
+from ..paging import Cursor, Limit, Number, Piece, by_place
+from ..permissions import in_project
+from ..schemas import ADVANTAGE
+from ..streaming import lines
+from .runs import RUN
+
+router = Router(tags=["Curves and rollouts"])
+Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class MetricsAsked(Schema):
+    """Which values of which metrics, over which steps, in so many points."""
+
+    names: str = Field("", max_length=2_000, description="Metrics with commas between them; those of the charts.")
+    source: Literal["points", "held_out"] = "points"
+    first: int | None = Field(None, alias="from", ge=0, le=10**12 - 1, description="The first step.")
+    last: int | None = Field(None, alias="to", ge=0, le=10**12 - 1, description="The last step.")
+    points: int | None = Field(None, ge=3, le=100_000, description="Of a series at most; its shape is kept.")
+
+
+class Metrics(Schema):
+    run: int
+    source: str
+    step: list[int]
+    axes: dict[str, list[float]]
+    series: dict[str, Any] = Field(description="By name its values, or {at, values} where not every step has one.")
+    thinned: bool
+    odd: dict[str, list[tuple[int, str]]] = Field(description="By name the steps with no number, and what it was.")
+
+
+class Hit(Schema):
+    step: int
+    group: int
+    index: int
+    example: str
+    reward: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
+    end: str
+    failed: int
+    tokens: int | None
+    tools: list[str]
+
+
+class Member(Schema):
+    index: int
+    place: int
+    reward: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
+    end: str
+    calls: list[tuple[str, bool]]
+
+
+class Group(Schema):
+    number: int
+    name: str
+    mean: float
+    spread: float
+    void: bool
+    members: list[Member]
+
+
+class CheckpointOut(Schema):
+    step: int
+    size: int
+
+
+@router.get(f"{RUN}/metrics", response=Metrics)
+@in_project(Action.VIEW)
+def read_metrics(request: Any, run: Number, asked: Query[MetricsAsked]) -> Any:
+    """The values of a run's metrics at any resolution."""
+    try:
+        return metrics_of(run_of(request.project, run), request.GET)
+    except BadQuery as error:
+        raise Refused(422, str(error), "query", "Change the query.") from None
+
+
+@router.get(f"{RUN}/points")
+@in_project(Action.VIEW)
+def export_points(request: Any, run: Number, source: Literal["points", "held_out"] = "points") -> Any:
+    """Every point of a run with all its metrics, as JSON lines."""
+    found = run_of(request.project, run)
+    table = found.held_out.all() if source == "held_out" else found.points.all()
+    return lines(points_of(table), f"run-{run}-{source}.jsonl")
+
+
+@router.get(f"{RUN}/rollouts", response=Piece[Hit])
+@in_project(Action.VIEW)
+def find_rollouts(
+    request: Any,
+    run: Number,
+    q: Annotated[str, Query(max_length=500, description="Such as `tool:create_event end:tokens reward<0.5`.")] = "",
+    order: Literal["step", "-step", "reward", "-reward"] = "step",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> Any:
+    """The rollouts of a run that a search finds, over all steps."""
+    query = Sought.of(q)
+    if query.strange:
+        do = "Use tool:, end:, example:, and reward, advantage, step, calls, failed, tokens with < <= = >= >."
+        raise Refused(422, f"This says nothing: {' '.join(query.strange)[:200]}", "query.q", do)
+    return by_place(Found(run_of(request.project, run), query, order), cursor, limit)
+
+
+@router.get(f"{RUN}/rollouts.jsonl")
+@in_project(Action.VIEW)
+def export_rollouts(
+    request: Any, run: Number, first: Annotated[int, Query(ge=0, le=2**31)] = 0, last: int | None = None
+) -> Any:
+    """All rollouts of a run, or of the steps from `first` to `last`, whole, as JSON lines."""
+    found = run_of(request.project, run)
+    steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
+    audit.note(None, "exported", found, request.organisation, rollouts=f"{len(steps)} steps")
+    return lines(rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
+
+
+@router.get(f"{RUN}/rollouts/{{int:step}}", response=list[Group])
+@in_project(Action.VIEW)
+def list_groups(request: Any, run: Number, step: Step) -> Any:
+    """The groups of a step, each with its rollouts in short."""
+    try:
+        return groups_of(run_of(request.project, run), step)
+    except NoRollouts as why:
+        raise Http404(str(why)) from None
+
+
+@router.get(f"{RUN}/rollouts/{{int:step}}/{{int:index}}", response=dict[str, Any])
+@in_project(Action.VIEW)
+def read_rollout(request: Any, run: Number, step: Step, index: Number) -> Any:
+    """One rollout: its conversation, its calls, its reward with evidence."""
+    try:
+        found = rollout_of(run_of(request.project, run), step, index)
+    except NoRollouts as why:
+        raise Http404(str(why)) from None
+    if found is None:
+        raise Http404(f"This step has no rollout {index}.")
+    return json.loads(dumps(found))
+
+
+@router.get(f"{RUN}/checkpoints", response=list[CheckpointOut])
+@in_project(Action.VIEW)
+def list_checkpoints(request: Any, run: Number) -> Any:
+    """The checkpoints that a run still has, the newest first, with their sizes in bytes."""
+    return checkpoints(run_of(request.project, run).job)
+
+
+@router.get(f"{RUN}/checkpoints/{{int:step}}")
+@in_project(Action.VIEW)
+def download_checkpoint(request: Any, run: Number, step: Step) -> Any:
+    """The files of a checkpoint, as a zip that is made while it is sent."""
+    return sent_checkpoint(run_of(request.project, run), step)

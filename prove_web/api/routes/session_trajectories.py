@@ -1,0 +1,82 @@
+"""From a session to a trajectory, and from a trajectory to a session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.servers.session_from_trajectory import NoWorld
+from prove_web.servers.session_page import gone
+from prove_web.servers.session_services import MOST_CALLS
+from prove_web.servers.session_to_trajectory import LONGEST, MOST, chosen, kept_of, offered, tidy
+from prove_web.servers.views.sessions import of
+from prove_web.servers.world_cache import ServerGone
+from prove_web.trajectories.fork_view import differs, opened
+from prove_web.trajectories.views.finding import one_trajectory
+from training_worker.prove.synthesis.validate import Rejected
+
+from ..errors import Refused
+from ..paging import Key, Number
+from ..permissions import in_project
+from ..schemas import Strict
+from .sessions import SESSION, SessionOut, not_rebuilt
+from .trajectories import TRAJECTORY, TrajectoryRow, with_project
+
+router = Router(tags=["Sessions"])
+SaidText = Annotated[str, Field(max_length=LONGEST)]
+
+
+class KeepSession(Strict):
+    """What a user asks for, and which calls are the answer."""
+
+    say: dict[int, SaidText] = Field({}, max_length=MOST, description="What is said before a call, by its position.")
+    use: list[Annotated[int, Field(ge=1, le=10**9)]] | None = Field(
+        None, max_length=MOST, description="The positions of the calls that are right; all that were not refused."
+    )
+    at: int | None = Field(None, ge=0, le=10**9, description="Only calls up to this one; up to the newest.")
+
+
+class OpenFrom(Strict):
+    calls: int = Field(0, ge=0, le=MOST_CALLS, description="After so many of its calls; 0 is its start.")
+
+
+class TrajectoryOpened(Schema):
+    """`differs`: its servers have other code now, so that this world may be another than the trajectory's."""
+
+    session: SessionOut
+    differs: bool
+
+
+@router.post(f"{SESSION}/trajectory", response={201: TrajectoryRow})
+@in_project(Action.ANNOTATE)
+def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
+    """Make a trajectory of the calls of a session, kept once a fresh world agrees. At most the newest 60 are taken."""
+    source = of(request, session)
+    if gone(source):
+        raise not_rebuilt(ServerGone(", ".join(source.servers)))
+    calls = offered(source, source.calls.count() if body.at is None else body.at)
+    known = {each.position: each for each in calls}
+    for where, positions in (("say", body.say), ("use", body.use or ())):
+        if strange := [position for position in positions if position not in known]:
+            told = f"Call {strange[0]} is not among the calls that it may be made of."
+            raise Refused(422, told, f"body.{where}", "Name positions of the newest 60 calls.")
+    used = chosen(calls) if body.use is None else [each for each in calls if each.position in body.use]
+    said = {position: tidy(body.say.get(position, "")) for position in known}
+    try:
+        return with_project(kept_of(request.project, request.user, source, calls, used, said), request.project)
+    except Rejected as why:
+        raise Refused(422, str(why), "body", "Say what a user would, and leave out what is no part of it.") from None
+
+
+@router.post(f"{TRAJECTORY}/session", response={201: TrajectoryOpened})
+@in_project(Action.ANNOTATE)
+def open_trajectory(request: Any, dataset: Number, example: str, body: OpenFrom) -> Any:
+    """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
+    found = one_trajectory(request.project, dataset, example)
+    try:
+        return {"session": opened(request.user, found, body.calls), "differs": differs(found)}
+    except NoWorld as why:
+        raise Refused(409, str(why), "example", "Choose another trajectory.") from None

@@ -1,0 +1,166 @@
+"""What became of the calls of a run by tool, and where the rollouts of a group part."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.db.models import Max, Min
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.environments.enabled_servers import offered
+from prove_web.experiments.call_tree import parted
+from prove_web.experiments.call_tree_layout import Branch
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.group_pages import opened
+from prove_web.experiments.outcome_views import asked_range, looked_at
+from prove_web.experiments.rollouts import NoRollouts
+from prove_web.experiments.tool_outcomes import Line, Range, narrowed
+
+from ..errors import Refused
+from ..form_schemas import posted
+from ..paging import Number
+from ..permissions import in_project
+from ..schemas import ADVANTAGE
+from .run_metrics import Step
+from .runs import RUN
+
+router = Router(tags=["Curves and rollouts"])
+MOST = 10**9
+
+
+class Narrowed(Schema):
+    """Which steps, what they are compared with, and which tools."""
+
+    first: int | None = Field(None, alias="from", ge=0, le=MOST, description="The first step; of the run.")
+    last: int | None = Field(None, alias="to", ge=0, le=MOST, description="The last step; of the run.")
+    against_from: int | None = Field(None, ge=0, le=MOST, description="The first step that they are compared with.")
+    against_to: int | None = Field(None, ge=0, le=MOST, description="The last step that they are compared with.")
+    server: str = Field("", max_length=80)
+    q: str = Field("", max_length=80, description="Words of the tool's name.")
+    all: bool = Field(False, description="Also tools that no rollout needed or called.")
+
+
+class OutcomeOut(Schema):
+    """One outcome of a tool: how often, and its share of the tool's chances, now and in the steps before."""
+
+    outcome: str
+    count: int
+    share: float | None
+    before: float | None
+
+
+class ToolOutcomes(Schema):
+    """`chances` are the calls of a tool and the rollouts that needed it and never called it; an empty `tool` is none
+    that there is."""
+
+    tool: str
+    server: str
+    chances: int
+    calls: int
+    outcomes: list[OutcomeOut]
+
+    @staticmethod
+    def resolve_outcomes(line: Line) -> list[Any]:
+        return line.cells
+
+
+class Outcomes(Schema):
+    """`left` is how many of these steps are still to be counted: ask again. Without rollouts there are no steps."""
+
+    first: int | None
+    last: int | None
+    left: int
+    tools: list[ToolOutcomes]
+
+
+class BranchCall(Schema):
+    """A call of a branch; `words` are the outcomes other than success that it had."""
+
+    tool: str
+    arguments: str
+    words: list[str]
+
+
+class BranchOut(Schema):
+    """Calls that the same rollouts made, up to where they part; `after` is the branch that it goes on from.
+
+    `share` is how much of the spread of the rewards goes by the way that is taken after it; `parts` whether winners
+    and losers part there for the first time. `ends` are the rollouts that make no call after it.
+    """
+
+    number: int
+    after: int | None
+    calls: list[BranchCall]
+    rollouts: list[int]
+    ends: list[int]
+    mean: float | None
+    share: float | None
+    parts: bool
+
+
+class GroupMember(Schema):
+    index: int
+    reward: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
+    end: str
+
+
+class GroupTree(Schema):
+    """The calls of a group's rollouts as one tree, told branch by branch; each comes after the one that it goes on
+    from."""
+
+    group: int
+    example: str
+    mean: float
+    members: list[GroupMember]
+    branches: list[BranchOut]
+
+
+@router.get(f"{RUN}/tools/outcomes", response=Outcomes)
+@in_project(Action.VIEW)
+def read_outcomes(request: Any, run: Number, asked: Query[Narrowed]) -> Any:
+    """What became of the calls of each tool over a range of steps, and how that changed against another range."""
+    found = run_of(request.project, run)
+    known = found.kept.aggregate(first=Min("step"), last=Max("step"))
+    if known["first"] is None:
+        return {**known, "left": 0, "tools": []}
+    every, told = Range(known["first"], known["last"]), posted(asked.dict(by_alias=True))
+    steps, against = asked_range(told, "", every) or every, asked_range(told, "against_", every)
+    left, lines = looked_at(found, steps, against, offered(request.project))
+    shown = narrowed(lines, server=asked.server, words=asked.q, seen=not asked.all)
+    return {"first": steps.first, "last": steps.last, "left": left, "tools": shown}
+
+
+@router.get(f"{RUN}/rollouts/{{int:step}}/groups/{{int:group}}", response=GroupTree)
+@in_project(Action.VIEW)
+def read_group(
+    request: Any, run: Number, step: Step, group: Number, by: Literal["arguments", "tool"] = "arguments"
+) -> Any:
+    """The rollouts of one prompt as a tree of their calls, and the first call where winners and losers part."""
+    found = run_of(request.project, run)
+    try:
+        one, whole, _ = opened(found, step, group)
+    except NoRollouts as why:
+        raise Refused(404, str(why), request.path, "Choose another step.") from None
+    told: list[dict[str, Any]] = []
+    laid_out(parted(one, whole, by).drawn, None, told)
+    return {"group": one.number, "example": one.name, "mean": one.mean, "members": one.members, "branches": told}
+
+
+def laid_out(branch: Branch, after: int | None, told: list[dict[str, Any]]) -> None:
+    told.append(
+        {
+            "number": branch.fork,
+            "after": after,
+            "calls": branch.calls,
+            "rollouts": [member.index for member in branch.members],
+            "ends": [member.index for member in branch.stops],
+            "mean": branch.mean,
+            "share": branch.share,
+            "parts": branch.first,
+        }
+    )
+    for way in branch.ways:
+        laid_out(way, branch.fork, told)

@@ -1,0 +1,169 @@
+"""Mending a trajectory: words, arguments and order as somebody wants them, run anew, and kept beside the old one."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.review.blinding import Blind
+from prove_web.trajectories.call_fields import as_json
+from prove_web.trajectories.edit_form import MOST_ROWS, Draft, Row, checked, wanted_of
+from prove_web.trajectories.edit_services import NotMendable, beginning, mendable, run, said
+from prove_web.trajectories.manual_dataset import keep
+from prove_web.trajectories.models import Trajectory
+from prove_web.trajectories.replay_score import Verdict as Judged
+from prove_web.trajectories.replay_score import rollout_of
+from prove_web.trajectories.typed import LONGEST
+from prove_web.trajectories.views.finding import one_trajectory
+from training_worker.prove.synthesis.edits import Mended, mended
+from training_worker.prove.synthesis.validate import Rejected
+from training_worker.prove.trajectory import Example, dumps
+
+from ..errors import Refused
+from ..paging import Cursor, Limit, Number, Piece, by_key
+from ..permissions import in_project
+from ..schemas import Strict
+from .trajectories import IN_PROJECT, TRAJECTORY, TrajectoryRow, Verdict, with_project
+
+router = Router(tags=["Trajectories"])
+SpokenText = Annotated[str, Field(max_length=LONGEST)]
+
+
+class FixedCall(Strict):
+    """A call as it is to be made. `was` is the step that it stood in before, from 0; a `joined` one is made at the same
+    time as the one before it."""
+
+    tool: str = Field(max_length=200)
+    arguments: dict[str, Any] = {}
+    turn: int = Field(ge=1, le=1_000, description="The user's turn that it is made in, from 1.")
+    was: int | None = Field(None, ge=0, le=99_999)
+    joined: bool = False
+
+
+class FixedConversation(Strict):
+    """The whole conversation as it is to be: as many turns as before, and the assistant's closing words of each."""
+
+    turns: list[SpokenText] = Field(min_length=1, max_length=1_000)
+    answers: list[SpokenText] = Field(min_length=1, max_length=1_000)
+    calls: list[FixedCall] = Field([], max_length=MOST_ROWS)
+
+
+class FixTried(Schema):
+    """What comes of it in a fresh world: what each call answers, and the reward then and before; `same` where nothing
+    was changed. Who has yet to review it blindly is told neither reward."""
+
+    results: list[str]
+    held: Verdict
+    before: Verdict | None
+    same: bool
+
+
+class Correction(TrajectoryRow):
+    """A trajectory that somebody mended, with the one that it was made of."""
+
+    of_dataset: int
+    of_example: str
+
+    @staticmethod
+    def resolve_of_dataset(row: Trajectory) -> int:
+        return int(row.parent.dataset.number)
+
+    @staticmethod
+    def resolve_of_example(row: Trajectory) -> str:
+        return str(row.parent.example)
+
+
+@router.get(f"{TRAJECTORY}/fix", response=FixedConversation)
+@in_project(Action.ANNOTATE)
+def read_fix(request: Any, dataset: Number, example: str) -> Any:
+    """The conversation as it stands, to be changed and sent back; of an attempt, the calls that succeeded."""
+    found = one_trajectory(request.project, dataset, example)
+    start = beginning(to_mend(found), rollout_of(found))
+    calls = [
+        {"tool": one.tool, "arguments": one.arguments, "turn": one.turn + 1, "was": one.was, "joined": one.joined}
+        for one in start.calls
+    ]
+    answers = [*start.answers, *("" for _ in start.turns[len(start.answers) :])]
+    return {"turns": start.turns, "answers": answers, "calls": calls}
+
+
+@router.post(f"{TRAJECTORY}/fix/try", response=FixTried)
+@in_project(Action.ANNOTATE)
+def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
+    """Run the conversation as it is wanted in a fresh world; nothing is kept."""
+    found = one_trajectory(request.project, dataset, example)
+    made = to_mend(found)
+    try:
+        tried = run(found, made, wanted(made, body), request.user)
+    except Rejected as why:
+        raise rejected(why, found) from None
+    before = verdict(tried.before) if tried.before else None
+    return {"results": tried.texts, "held": verdict(tried.held), "before": before, "same": tried.same}
+
+
+@router.post(f"{TRAJECTORY}/fix", response={201: TrajectoryRow})
+@in_project(Action.ANNOTATE)
+def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
+    """Keep the conversation as it is wanted, once it holds in a fresh world, in the data set of those made by hand."""
+    found = one_trajectory(request.project, dataset, example)
+    made = to_mend(found)
+    asked = wanted(made, body)
+    try:
+        kept = keep(request.project, request.user, lambda id: mended(id, made, asked), found)
+    except Rejected as why:
+        raise rejected(why, found) from None
+    return with_project(kept, request.project)
+
+
+@router.get(f"{IN_PROJECT}/corrections", response=Piece[Correction])
+@in_project(Action.VIEW)
+def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """The trajectories that people mended, the newest first. One that waits for one's own blind review is left out, as
+    is what was made of it."""
+    blind = Blind(request.user, request.project)
+    rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
+    rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
+    rows = blind.told(blind.told(rows), "parent")
+    page = by_key(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "pk", cursor, limit)
+    return page | {"items": [with_project(row, request.project) for row in page["items"]]}
+
+
+def to_mend(found: Trajectory) -> Example:
+    """Raises Refused."""
+    try:
+        return mendable(found)
+    except NotMendable as why:
+        raise Refused(409, str(why), "example", "Choose another trajectory.") from None
+
+
+def wanted(example: Example, body: FixedConversation) -> Mended:
+    """The body as the page's form would have sent it, so that it is checked by the same code. Raises Refused."""
+    size = len(example.turns)
+    if (len(body.turns), len(body.answers)) != (size, size):
+        do = f"Send {size} turns and {size} answers."
+        raise Refused(422, "It has another number of turns than before.", "body.turns", do)
+    if late := [place for place, call in enumerate(body.calls) if call.turn > size]:
+        raise Refused(422, f"There are {size} turns.", f"body.calls.{late[0]}.turn", "Name one of them.")
+    rows = sorted((row(key, call) for key, call in enumerate(body.calls, 1)), key=lambda one: one.turn)
+    draft = checked(Draft(tuple(body.turns), tuple(body.answers), tuple(rows)))
+    if wrong := min((one for one in draft.rows if one.fault), key=lambda one: one.key, default=None):
+        raise Refused(422, wrong.fault, f"body.calls.{wrong.key - 1}.arguments", "Change these arguments.")
+    return wanted_of(draft, len(example.steps))
+
+
+def row(key: int, call: FixedCall) -> Row:
+    text = json.dumps(call.arguments, ensure_ascii=False)
+    plain = Row(key, call.turn - 1, call.tool.strip(), text, call.was, call.joined)
+    return plain.giving(as_json(text))
+
+
+def rejected(why: Rejected, found: Trajectory) -> Refused:
+    return Refused(422, said(why, found), "body", "Change what does not hold, and try it first.")
+
+
+def verdict(one: Judged) -> dict[str, Any]:
+    return {"reward": json.loads(dumps(one.reward)) if one.reward else None, "problem": one.problem}

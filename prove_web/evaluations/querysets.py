@@ -1,0 +1,100 @@
+"""One evaluation of a project, and those it can be set beside: first that of the model its run started from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.db.models.fields.json import KeyTextTransform
+from django.shortcuts import get_object_or_404
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.initial_policy import WARM
+from prove_web.live.models import State
+from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
+from training_worker.prove.benchmarks.protocol import Identity
+
+from .models import Evaluation
+
+MOST = 30
+BASELINES = ("oracle", "silent")  # sources that are no models
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another evaluation of the same benchmark; `why_not` says why their scores do not compare, "" where they do."""
+
+    evaluation: Evaluation
+    note: str
+    why_not: str
+
+
+def evaluation_of(project: Project, number: int) -> Evaluation:
+    related = ("job__project__organisation", "job__created_by", "job__after", "run__dataset", "project__organisation")
+    found: Evaluation = get_object_or_404(Evaluation.objects.select_related(*related), project=project, number=number)
+    return found
+
+
+def identity_of(evaluation: Evaluation) -> Identity:
+    """As much of it as decides whether scores compare."""
+    return Identity(evaluation.benchmark, evaluation.version, evaluation.model, "tools", {}, evaluation.settings)
+
+
+def why_not(first: Evaluation, second: Evaluation) -> str:
+    try:
+        require_comparable(identity_of(first), identity_of(second))
+    except NotComparable as reason:
+        return str(reason)
+    return ""
+
+
+def others(evaluation: Evaluation) -> QuerySet[Evaluation]:
+    """All other evaluations of the same benchmark in the project, as `light` has them."""
+    same = Evaluation.objects.filter(project_id=evaluation.project_id, benchmark=evaluation.benchmark)
+    return light(same.exclude(pk=evaluation.pk))
+
+
+def light(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """Without what is large of their jobs; `policy` and `source` are as asked for, null where that is not told."""
+    told = {name: KeyTextTransform(name, "job__spec") for name in ("policy", "source")}
+    return rows.select_related("run", "job").defer("job__result", "job__spec", "run__notes").annotate(**told)
+
+
+def choices(evaluation: Evaluation) -> list[Other]:
+    """What to set it beside: the base model first, then what compares, then the newest; one query."""
+    found = list(others(evaluation)[:500])
+    base = base_among(evaluation, found)
+
+    def other(one: Evaluation) -> Other:
+        if one is base:
+            note = "the model its run started from"
+        elif one.run_id and one.run_id == evaluation.run_id:
+            note = "of the same run"
+        else:
+            note = ""
+        return Other(one, note, why_not(one, evaluation))
+
+    def order(one: Other) -> tuple[bool, ...]:
+        ended, baseline = one.evaluation.job.state == State.DONE, one.evaluation.source in BASELINES
+        return one.evaluation is not base, bool(one.why_not), not ended, not one.note, baseline
+
+    return sorted(map(other, found), key=order)[:MOST]
+
+
+def base_among(evaluation: Evaluation, found: Iterable[Evaluation]) -> Evaluation | None:
+    """The newest evaluation of the model that the run of this one started from, if their scores compare."""
+    if evaluation.run is None:
+        return None
+    like = [one for one in found if is_start_of(one, evaluation) and not why_not(one, evaluation)]
+    return max(like, key=lambda one: one.number, default=None)
+
+
+def is_start_of(one: Evaluation, evaluation: Evaluation) -> bool:
+    """Whether `one` is of the policy that the other's run started from (see experiments/initial_policy.py)."""
+    start = evaluation.run.config.get("policy", WARM)
+    return one.policy == start or (one.run_id is None and last_part(one.model) == last_part(start))
+
+
+def last_part(name: str) -> str:
+    return name.rpartition("/")[2]

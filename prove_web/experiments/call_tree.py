@@ -1,0 +1,80 @@
+"""A group's rollouts by their calls: as one tree, where they part, and what of it an address asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from prove_web.parse_int import whole
+from training_worker.prove.prefix_tree import By, Node, Parting, by_tool, partings, tree, with_arguments
+from training_worker.prove.trajectory import Rollout
+
+from .call_tree_layout import Branch, drawn
+from .groups import Group, Member
+from .rollout_diff import Pair, pair
+
+KEYS: dict[str, tuple[str, By]] = {
+    "arguments": ("Tool and arguments", with_arguments),
+    "tool": ("Tool alone", by_tool),
+}
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The tree, where winners and losers part in it, the first place first, and how it is drawn."""
+
+    root: Node
+    forks: Sequence[Parting]
+    drawn: Branch
+
+
+def parted(group: Group, rollouts: Sequence[Rollout], by: str) -> Parted:
+    """`by` is one of KEYS: what makes two calls the same."""
+    root = tree([[made.call for made in rollout.calls] for rollout in rollouts], KEYS[by][1])
+    forks = partings(root, [member.reward for member in group.members])
+    return Parted(root, forks, drawn(root, rollouts, group, forks, arguments=by == "arguments"))
+
+
+def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    """What a page shows: `by=tool` merges calls by tool alone, `node` narrows to the rollouts through one call, `pair`
+    twice compares two."""
+    by = asked.get("by", "") if asked.get("by", "") in KEYS else "arguments"
+    found = parted(group, rollouts, by)
+    node = node_of(found.root, asked.get("node", ""))
+    return {
+        "group": group,
+        "root": found.drawn,
+        "parted": found.forks[0] if found.forks else None,
+        "by": by,
+        "keys": [(name, title) for name, (title, _) in KEYS.items()],
+        "node": node,
+        "members": shown(group, node),
+        "pair": compared(asked, group, rollouts, KEYS[by][1]),
+    }
+
+
+def node_of(root: Node, asked: str) -> Node | None:
+    """The node of this number; None for the root, and for none."""
+    number = whole(asked) or 0
+    return next((node for node in root.walk() if node.number == number and number), None)
+
+
+def shown(group: Group, node: Node | None) -> list[Member]:
+    """The rollouts through a node, or all of them, the best first; without a reward last."""
+    members = [group.members[at] for at in node.through] if node else list(group.members)
+    return sorted(members, key=lambda one: (one.reward is None, -(one.reward or 0.0), one.index))
+
+
+def compared(asked: QueryDict, group: Group, whole: Sequence[Rollout], key: By) -> Pair | None:
+    """The two rollouts that the address names, or the best and the worst; None for a group of one."""
+    places = {str(member.index): member.place - 1 for member in group.members}
+    chosen = list(dict.fromkeys(places[one] for one in asked.getlist("pair") if one in places))[:2]
+    ranked = [member.place - 1 for member in shown(group, None)]
+    chosen += [place for place in (ranked[0], ranked[-1], *ranked) if place not in chosen]
+    if len(ranked) < 2:
+        return None
+    a, b = chosen[:2]
+    return pair(whole[a], whole[b], (group.members[a], group.members[b]), key)

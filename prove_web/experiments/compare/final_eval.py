@@ -1,0 +1,116 @@
+"""What runs came to on held-out worlds: each against its own start, and paired with the baseline by conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from training_worker.prove.benchmarks.intervals import bootstrapped
+
+from .. import chance
+from ..evaluation import Scale
+from ..models import Run
+from .eval_rollouts import NotKept, shorts
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean difference over the conversations that both were measured on, its 95 % interval, and their number.
+
+    The places are those in a picture 100 wide that all differences of a table share.
+    """
+
+    value: float
+    low: float
+    high: float
+    count: int
+    zero_x: float = 0.0
+    low_x: float = 0.0
+    high_x: float = 0.0
+    x: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        return chance.verdict(self.low, self.high, self.count)
+
+    @property
+    def tone(self) -> str:
+        return chance.tone(self.low, self.high, count=self.count)
+
+
+@dataclass(frozen=True)
+class Final:
+    """A run's held-out reward before and after, its gain, and its difference to the baseline or `why` it has none.
+
+    `goals` is the share of its sampled rollouts after training that reached the goal, None where that is not known.
+    """
+
+    run: Run
+    before: float | None
+    after: float | None
+    gain: Difference | None
+    against: Difference | None = None
+    why: str = ""
+    goals: float | None = None
+
+
+def finals(runs: Sequence[Run], base: Run | None) -> list[Final]:
+    found = [final(run, base) for run in runs]
+    ends = [end for one in found for told in (one.gain, one.against) if told for end in (told.low, told.high)]
+    scale = Scale.of(ends)
+    return [replace(one, gain=drawn(one.gain, scale), against=drawn(one.against, scale)) for one in found]
+
+
+def final(run: Run, base: Run | None) -> Final:
+    told: Any = run
+    gain = None
+    if told.held_difference is not None:
+        gain = Difference(told.held_difference, told.held_low, told.held_high, int(told.held_examples or 0))
+    against, why = None, ""
+    if base is not None and run != base:
+        try:
+            against = paired(run, base)
+        except NotKept as reason:
+            why = str(reason)
+    return Final(run, told.held_before, told.held_after, gain, against, why, goal_share(run))
+
+
+def goal_share(run: Run) -> float | None:
+    """Return the share of the sampled rollouts after training that reached the goal; None where nobody measured it."""
+    try:
+        found = [one.goal_success for one in shorts(run, "after", "sampled") if one.goal_success is not None]
+    except NotKept:
+        return None
+    return fmean(found) if found else None
+
+
+def paired(run: Run, base: Run) -> Difference:
+    """Of the mean reward of each conversation, sampled after training. Raises NotKept."""
+    first, second = (totals(one) for one in (base, run))
+    both = sorted(first.keys() & second.keys())
+    if not both:
+        raise NotKept(
+            f"Runs {run.number} and {base.number} were measured on other held-out conversations, since their data sets "
+            "differ. Evaluate both on a benchmark instead."
+        )
+    gains = [second[name] - first[name] for name in both]
+    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    return Difference(fmean(gains), low, high, len(gains))
+
+
+def totals(run: Run) -> dict[str, float]:
+    """The mean reward of each conversation, over those of its rollouts that were scored. Raises NotKept."""
+    found: dict[str, list[float]] = {}
+    for one in shorts(run, "after", "sampled"):
+        if one.total is not None:
+            found.setdefault(one.example, []).append(one.total)
+    return {name: fmean(values) for name, values in found.items()}
+
+
+def drawn(one: Difference | None, scale: Scale) -> Difference | None:
+    if one is None:
+        return None
+    zero, low, high, x = (scale.x(value) for value in (0.0, one.low, one.high, one.value))
+    return Difference(one.value, one.low, one.high, one.count, zero, low, high, x)

@@ -1,0 +1,157 @@
+"""What the address of a comparison says: which runs in which order, which is the baseline, and how they are drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.db.models.fields.json import KeyTransform
+from django.http import QueryDict
+
+from prove_web.accounts.models import Project
+
+from ..charts import CHARTS, Chart, charts_of
+from ..models import Run
+from ..querysets import sampled
+from .aggregate import KINDS
+
+MOST = 20  # runs beside each other
+MOST_METRICS = 8
+TOO_LARGE = 1 << 31  # for a number in the database
+AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
+HELD_OUT = "held_out."  # begins the name of a metric of the held-out measurements
+USUAL = ("reward", f"{HELD_OUT}reward", "success", "goal_success", "tool_failures")
+BANDS = {**KINDS, "": "No band"}
+# what a data set's manifest says of how it was made
+MADE = {
+    "content": "Content of the data set",
+    "servers": "Code of the servers",
+    "schemas": "Schemas of the tools",
+    "code": "Code that made the data",
+    "teacher": "Teacher",
+    "recipe": "Recipe of the data",
+}
+
+
+class TooMany(ValueError):
+    """More runs than stand beside each other; says what to do."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`missing` are numbers of the address that are no runs of the project.
+
+    Without `grouped`, each run is a line; else runs that differ by their seed alone are one, with a band of this kind.
+    """
+
+    runs: tuple[Run, ...] = ()
+    base: Run | None = None
+    missing: tuple[int, ...] = ()
+    metrics: tuple[str, ...] = USUAL
+    axis: str = "step"
+    grouped: bool = False
+    band: str = "sd"
+    all: bool = False
+
+    @property
+    def others(self) -> tuple[Run, ...]:
+        """All but the baseline."""
+        return tuple(run for run in self.runs if run != self.base)
+
+    @property
+    def address(self) -> str:
+        """The query string that says the same; what is as usual is left out."""
+        pairs = [("run", str(run.number)) for run in self.runs]
+        pairs += [("base", str(self.base.number))] if self.base and self.base != declared_base(self.runs) else []
+        pairs += [("metric", name) for name in self.metrics] if self.metrics != USUAL else []
+        pairs += [("axis", self.axis)] if self.axis != "step" else []
+        pairs += [("group", "seed")] if self.grouped else []
+        pairs += [("band", self.band or "none")] if self.band != "sd" else []
+        pairs += [("all", "1")] if self.all else []
+        return urlencode(pairs)
+
+    @property
+    def more(self) -> str:
+        """The address that shows all settings."""
+        return replace(self, all=True).address
+
+    @property
+    def fewer(self) -> str:
+        """The address that shows those that differ."""
+        return replace(self, all=False).address
+
+    def without(self, run: Run) -> Chosen:
+        runs = tuple(one for one in self.runs if one != run)
+        return replace(self, runs=runs, base=self.base if self.base != run else declared_base(runs))
+
+    def moved(self, run: Run, by: int) -> Chosen:
+        """With a run so many places further on, the baseline staying what it is."""
+        runs = [one for one in self.runs if one != run]
+        runs.insert(max(0, self.runs.index(run) + by), run)
+        return replace(self, runs=tuple(runs))
+
+    def against(self, run: Run) -> Chosen:
+        return replace(self, base=run)
+
+
+def chosen(project: Project, query: QueryDict) -> Chosen:
+    """As far as it makes sense; one query. Raises TooMany."""
+    numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
+    if len(numbers) > MOST:
+        raise TooMany(
+            f"{len(numbers)} runs are asked for, and {MOST} are the most that stand beside each other. "
+            f"Take {len(numbers) - MOST} of them out, or group a sweep's runs on its own page."
+        )
+    found = {run.number: run for run in told(project, [number for number in numbers if number < TOO_LARGE])}
+    runs = tuple(found[number] for number in numbers if number in found)
+    base = query.get("base", "")
+    metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered(runs)))[:MOST_METRICS]
+    band = query.get("band", "sd")
+    return Chosen(
+        runs=runs,
+        base=next((run for run in runs if str(run.number) == base), declared_base(runs)),
+        missing=tuple(number for number in numbers if number not in found),
+        metrics=metrics or USUAL,
+        axis=query.get("axis", "") if query.get("axis") in AXES else "step",
+        grouped=query.get("group") == "seed",
+        band="" if band == "none" else band if band in KINDS else "sd",
+        all=query.get("all") == "1",
+    )
+
+
+def declared_base(runs: Sequence[Run]) -> Run | None:
+    """Return the run that most of the others declare as their baseline, else a pinned one, else the first."""
+    declared = Counter(run.base_id for run in runs if run.base_id != run.pk)
+    return max(runs, key=lambda run: (declared[run.pk], run.pinned), default=None)
+
+
+def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
+    """These runs with what a comparison says of each; of the job's large result only what is asked for is read."""
+    found = Run.objects.filter(project=project, number__in=numbers, deleted_at=None)
+    manifest = KeyTransform("manifest", "dataset__job__result")
+    return list(
+        found.select_related("job", "dataset", "project__organisation")
+        .defer("job__spec", "job__result", "notes")
+        .annotate(
+            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high", "examples")},
+            lines_after=KeyTransform("after", "job__result"),
+            **{f"made_{name}": KeyTransform(name, manifest) for name in MADE},
+        )
+    )
+
+
+def name_of(chart: Chart, metric: str) -> str:
+    """What the address calls a metric of a chart."""
+    return (HELD_OUT if chart.source == "held_out" else "") + metric
+
+
+def charts(runs: Sequence[Run]) -> list[Chart]:
+    """The charts of all runs, and those that only some of these have."""
+    return list(dict.fromkeys((*CHARTS, *(chart for run in runs for chart in charts_of(run)))))
+
+
+def offered(runs: Sequence[Run]) -> dict[str, tuple[Chart, str]]:
+    """Every metric that a chart of the runs draws, by its name in the address, with the chart and the line's title."""
+    return {name_of(chart, metric): (chart, title) for chart in charts(runs) for title, metric in chart.lines}

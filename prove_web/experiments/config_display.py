@@ -1,0 +1,127 @@
+"""A run's configuration as its page shows it: what is not as usual, all of it, and as text to take along."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .defaults import START
+from .form_fields import plain
+from .forms import RunForm, belongs, flat, worded
+from .models import Run, RunKind
+from .outside import limits as outside
+from .reward_config import said
+
+OF_OTHERS = ("reward_", "benchmark_")  # told by the name of the reward, and by the evaluations
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`usual` is the value it has when nobody changes it; `changed` says whether this run has another one."""
+
+    name: str
+    label: str
+    value: str
+    usual: str
+    changed: bool
+
+
+def settings(run: Run, reward: str = "") -> list[Setting]:
+    """Every setting that a run of its kind has; `reward` is what its page calls its reward."""
+    if run.kind == RunKind.OUTSIDE:
+        return [
+            Setting(name, name, as_text(value), "", False) for name, value in outside.settings(given_to(run)).items()
+        ]
+    given = flat(run.config)
+    found = [
+        setting(name, given.get(name, START[name]))
+        for name in START
+        if belongs(name, run.kind) and not name.startswith(OF_OTHERS)
+    ]
+    label = str(RunForm.base_fields["reward_preset"].label)
+    named = reward or said(run.config.get("reward"))
+    whole = Setting("reward_preset", label, named or "the paper's", "the paper's", bool(named))
+    return [*found, whole] if run.kind == "grpo" else found
+
+
+def departure(run: Run) -> str:
+    """Return how the update of a run departs from plain GRPO, or an empty text where it does not."""
+    if run.kind != "grpo" or flat(run.config).get("credit", START["credit"]) == "rollout":
+        return ""
+    return (
+        "Not plain GRPO: only the tokens at which a group's rollouts part are trained, each with an advantage of its "
+        "own (credit=branch). credit=rollout is plain GRPO."
+    )
+
+
+def setting(name: str, value: Any) -> Setting:
+    usual = START[name]
+    label = str(RunForm.base_fields[name].label) if name in RunForm.base_fields else ""
+    label = label or name.replace("_", " ").capitalize()
+    return Setting(name, label, worded(name, value), worded(name, usual), value != usual)
+
+
+def asked(run: Run) -> dict[str, Any]:
+    """What a run was launched with, without what names it here: the same for two runs that do the same."""
+    if run.kind == RunKind.OUTSIDE:
+        return {"name": run.name, "kind": run.kind, **given_to(run)}
+    config = {name: value for name, value in run.config.items() if name != "dataset"}
+    return {"name": run.name, "kind": run.kind, "dataset": run.dataset.number, **config}
+
+
+def texts(run: Run) -> list[tuple[str, str, str]]:
+    """The configuration to take along: for each form its name, its title and the text."""
+    found = [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run))]
+    return found if run.kind == RunKind.OUTSIDE else [*found, ("command", "a command", as_command(run))]
+
+
+def given_to(run: Run) -> dict[str, Any]:
+    """What the program of a run trained elsewhere told as its configuration."""
+    found: dict[str, Any] = run.config.get("given", {})
+    return found
+
+
+def as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else plain(value)
+
+
+def as_json(run: Run) -> str:
+    return json.dumps(asked(run), indent=2, ensure_ascii=False)
+
+
+def as_toml(run: Run) -> str:
+    return "\n".join(lines(asked(run)))
+
+
+def as_command(run: Run) -> str:
+    """What launches another run like this one in the terminal of the site, by the names of the launch form."""
+    given = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
+    told = {"name": run.name, "kind": run.kind, **given}
+    words = ["python", "manage.py", "launch_run", "/".join(run.project.path), "--as", "YOU"]
+    words += ["--dataset", str(run.dataset.number), "--set", *(f"{name}={value}" for name, value in told.items())]
+    return shlex.join(words)
+
+
+def lines(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """A table of TOML: its own values first, then the tables in it. What is null has no line, as TOML has no null."""
+    inner = {name: value for name, value in table.items() if isinstance(value, Mapping)}
+    for name, value in table.items():
+        if name not in inner and value is not None:
+            yield f"{key(name)} = {quoted(value)}"
+    for name, value in inner.items():
+        where = f"{path}.{key(name)}" if path else key(name)
+        yield f"\n[{where}]"
+        yield from lines(value, where)
+
+
+def key(name: str) -> str:
+    bare = name.replace("_", "").replace("-", "")
+    return name if bare.isalnum() and bare.isascii() else quoted(name)
+
+
+def quoted(value: Any) -> str:
+    """A value as TOML writes it: as JSON does, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,89 @@
+"""Trials: one step of a run on a few prompts, done by a worker before the run is launched, and kept by its settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from django.db import transaction
+
+from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.models import Project, User
+from prove_web.live.jobs import enqueue, request_stop
+from prove_web.live.models import ENDED, Job, Kind, State, StopLevel
+from training_worker.prove.benchmarks.intervals import Score, wilson
+
+PROMPTS = 16
+# what a step is like whatever these are
+BESIDE = {
+    *("minutes", "max_steps", "evaluate_every", "held_out", "patience", "decay", "warmup_steps", "learning_rate"),
+    *("prompts", "zero_variance", "processes", "sharding"),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial and, once it is done, what it found: see training_worker/jobs/dry_run.py."""
+
+    job: Job
+
+    @property
+    def done(self) -> bool:
+        return self.job.state == State.DONE
+
+    @property
+    def found(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.job.result if self.done else {}
+        return found
+
+    @property
+    def dead(self) -> Score | None:
+        """The share of groups that teach nothing, with its interval; None where no group could be scored."""
+        groups = len(self.found.get("groups", ()))
+        return wilson(self.found["dead"] / groups, groups) if groups else None
+
+    @property
+    def spreads(self) -> list[tuple[float, float]]:
+        """Mean and spread of each group's rewards, the widest first."""
+        return sorted(((mean, spread) for mean, spread in self.found.get("groups", ())), key=lambda one: -one[1])
+
+
+def title_of(spec: dict[str, Any]) -> str:
+    """What the trial of these settings is called, and found again by."""
+    counted = {name: value for name, value in spec.items() if name not in BESIDE}
+    digest = blake2b(json.dumps(counted, sort_keys=True).encode(), digest_size=6).hexdigest()
+    return f"Trial of {PROMPTS} prompts, {digest}"
+
+
+def trial_of(project: Project, spec: dict[str, Any]) -> Trial | None:
+    """The newest trial of these settings in a project."""
+    jobs = Job.objects.filter(project=project, kind=Kind.TRIAL, title=title_of(spec))
+    job = jobs.select_related("project__organisation", "after").order_by("-created_at").first()
+    return Trial(job) if job else None
+
+
+@transaction.atomic
+def begin(project: Project, user: User, spec: dict[str, Any]) -> Trial:
+    """Have these settings tried, unless they were or are; before the project's other jobs, since it is short."""
+    hold_kept(project)
+    known = trial_of(project, spec)
+    if known and (known.done or not known.job.ended):
+        return known
+    job = Job.objects.create(
+        project=project,
+        kind=Kind.TRIAL,
+        title=title_of(spec),
+        spec={**spec, "prompts": PROMPTS},
+        created_by=user,
+        priority=1,
+    )
+    enqueue(job)
+    return Trial(job)
+
+
+def end(project: Project, spec: dict[str, Any]) -> None:
+    known = trial_of(project, spec)
+    if known and known.job.state not in ENDED:
+        request_stop(known.job, StopLevel.NOW)

@@ -1,0 +1,95 @@
+"""The values of a run's metrics as JSON, at any resolution: some of them, over a range of steps, in so many points."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse, QueryDict
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.metrics.names import fit
+
+from .charts import charted
+from .detail import run_of
+from .metric_series import MOST, columns, odd, rows
+from .models import Run
+
+LARGEST = 100_000  # points of a series that one answer holds
+SOURCES = ("points", "held_out")
+
+
+class BadQuery(ValueError):
+    """A question that has no answer; the message says which part of it, and what it may be."""
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
+    """`?names=reward,kl&from=100&to=200&points=500&source=held_out`; all parts may be left out.
+
+    With `format=csv` a file of a line per step, with a column per metric. Else answers as the page's snapshot does (see
+    points.columns), with all digits: `step`, `axes` and `series` by name, and whether values were left out (`thinned`);
+    what the run never told is not among the series, and `odd` says where one was NaN or infinite.
+    """
+    found = run_of(request.project, run)
+    try:
+        if request.GET.get("format") == "csv":
+            return table_of(found, request.GET)
+        return JsonResponse(metrics_of(found, request.GET))
+    except BadQuery as error:
+        return JsonResponse({"error": str(error)}, status=400)
+
+
+def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
+    """What a query asks of a run's curves. Raises BadQuery."""
+    source, names, first, last, most = asked(run, query)
+    table = curve(run, source)
+    found = columns(rows(table, names), names, most, first, last)
+    return {"run": run.number, "source": source, **found, "odd": odd(table, names, first, last)}
+
+
+def table_of(run: Run, query: QueryDict) -> HttpResponse:
+    """The same as CSV with all digits; what is not there is empty, what is no number a word. Raises BadQuery."""
+    source, names, first, last, _ = asked(run, query)
+    table = curve(run, source)
+    words = dict(table.filter(odd__isnull=False).values_list("step", "odd"))
+    told = [row for row in rows(table, names) if first <= row[0] <= (last or row[0])][:LARGEST]
+    name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
+    answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+    lines = csv.writer(answer)
+    lines.writerow(["step", *names])
+    lines.writerows([step, *({**one, **words.get(step, {})}.get(name) for name in names)] for step, one in told)
+    return answer
+
+
+def curve(run: Run, source: str) -> QuerySet:
+    return run.held_out.all() if source == "held_out" else run.points.all()
+
+
+def asked(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
+    source = query.get("source", "points")
+    if source not in SOURCES:
+        raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
+    names = [name for name in query.get("names", "").split(",") if name] or charted(source, run)
+    for name in names:
+        if not fit(name):
+            raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
+    first, last = whole(query, "from", 0), whole(query, "to", None)
+    most = whole(query, "points", MOST)
+    if most is None or not 3 <= most <= LARGEST:
+        raise BadQuery(f"points must be from 3 to {LARGEST:,}.")
+    return source, names, first or 0, last, most
+
+
+def whole(query: QueryDict, name: str, default: int | None) -> Any:
+    """A whole number of a query, not negative. Raises BadQuery."""
+    text = query.get(name, "")
+    if not text:
+        return default
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise BadQuery(f"{name} must be a whole number, not {text[:50]!r}.")
+    return int(text)

@@ -1,0 +1,104 @@
+"""What the values of one metric say in short: newest, first, least, greatest, means, and a curve that fits a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from .metric_series import number
+
+NEWEST = (5, 10, 20, 50, 100)  # how many of the newest steps a mean can be over
+TAIL = max(NEWEST)
+PLACES = 40  # of a small curve: where there would be more, each holds twice as many steps
+LONGEST_NAME = 80
+Values = Sequence[tuple[int, float]]
+Digest = dict[str, Any]
+Line = tuple[int, Mapping[str, Any]]
+
+
+def by_metric(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
+    """By metric its steps and values; what is no number, or has a name longer than any metric's, is left out."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for step, metrics in lines:
+        for name, value in metrics.items():
+            if number(value) and len(name) <= LONGEST_NAME:
+                found.setdefault(name, []).append((step, float(value)))
+    return found
+
+
+def digest(values: Values, window: int, last: int) -> Digest:
+    """Of values in the order of their steps. `last` is the run's newest step; a change is measured over `window`."""
+    heights = [value for _, value in values]
+    return {
+        "count": len(values),
+        "first": heights[0],
+        "least": min(heights),
+        "most": max(heights),
+        "start": mean(value for step, value in values if step <= window),
+        "small": small(values),
+        **ends(values, window, last),
+    }
+
+
+def ends(tail: Values, window: int, last: int) -> Digest:
+    """What the newest values say; of a metric that is not among them, that they say nothing."""
+    found: Digest = {f"mean_{count}": newest(tail, last - count) for count in NEWEST}
+    found["now"] = newest(tail, last - window)
+    return found | ({"last": tail[-1][1]} if tail else {})
+
+
+def newest(tail: Values, after: int) -> float | None:
+    return mean(value for step, value in tail if step > after)
+
+
+def joined(before: Digest, after: Digest) -> Digest:
+    """What two stretches say together, of which one comes after the other."""
+    return {
+        **after,
+        "count": before["count"] + after["count"],
+        "first": before["first"],
+        "start": before["start"],
+        "least": min(before["least"], after["least"]),
+        "most": max(before["most"], after["most"]),
+        "small": together(before["small"], after["small"]),
+    }
+
+
+def small(values: Values) -> dict[str, Any]:
+    """The curve in at most PLACES places of `width` steps each, a power of two: the sum and count of each."""
+    width = 1
+    while values[-1][0] // width >= PLACES:
+        width *= 2
+    sums, counts = [0.0] * (values[-1][0] // width + 1), [0] * (values[-1][0] // width + 1)
+    for step, value in values:
+        sums[step // width] += value
+        counts[step // width] += 1
+    return {"width": width, "sums": sums, "counts": counts}
+
+
+def together(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    width = max(before["width"], after["width"])
+    wide = [widened(one, width // one["width"]) for one in (before, after)]
+    size = max(len(one["sums"]) for one in wide)
+    found: dict[str, Any] = {"width": width}
+    for name in ("sums", "counts"):
+        one, other = ([*each[name], *[0] * (size - len(each[name]))] for each in wide)
+        found[name] = [a + b for a, b in zip(one, other, strict=True)]
+    return found
+
+
+def widened(curve: Mapping[str, Any], times: int) -> dict[str, list[float]]:
+    """The same with so many places in one."""
+    starts = range(0, len(curve["sums"]), times)
+    return {name: [sum(curve[name][i : i + times]) for i in starts] for name in ("sums", "counts")}
+
+
+def drawn(curve: Mapping[str, Any]) -> list[float]:
+    """The heights of a small curve, where it tells any."""
+    return [total / count for total, count in zip(curve["sums"], curve["counts"], strict=True) if count]
+
+
+def mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return fmean(found) if found else None

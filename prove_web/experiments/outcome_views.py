@@ -1,0 +1,154 @@
+"""The heat map of a run: each tool's outcomes over a range of steps, and how they changed against another range."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Max, Min
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.enabled_servers import offered
+from prove_web.parse_int import whole
+from training_worker.prove.outcomes import MEANING, OUTCOMES
+
+from .backfill import recount
+from .detail import run_of
+from .models import Run
+from .tool_outcomes import (
+    NOT_A_TOOL,
+    TITLES,
+    Line,
+    Range,
+    counts_in,
+    lines_of,
+    narrowed,
+    ordered,
+    sections,
+    tenth,
+    worst,
+)
+
+WORST = 5  # tools that more data is offered for at once
+VIEWS = {"shares": "Shares", "counts": "Counts"}
+MOST = 10**9  # no run has so many steps
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
+    """`?from=1&to=10` the steps, `&against_from=&against_to=` what they are compared with; `server`, `q`, `all=1`,
+    `sort`, `flat=1` and `view=counts` say which lines are shown, and how."""
+    found = run_of(request.project, run)
+    known = found.kept.aggregate(first=Min("step"), last=Max("step"))
+    context: dict[str, Any] = {"run": found, "columns": columns(request.GET), "meaning": meanings(), "views": VIEWS}
+    if known["first"] is None:
+        return render(request, "experiments/heat.html", context)
+    every = Range(known["first"], known["last"])
+    steps = asked_range(request.GET, "", every) or every
+    against = asked_range(request.GET, "against_", every)
+    servers = offered(request.project)
+    left, lines = looked_at(found, steps, against, servers)
+    shown = narrowed(
+        lines, server=request.GET.get("server", ""), words=asked_words(request.GET), seen=not unfolded(request)
+    )
+    sort, flat = request.GET.get("sort", ""), bool(request.GET.get("flat"))
+    context |= {
+        "every": every,
+        "steps": steps,
+        "against": against,
+        "presets": presets(every, steps, against),
+        "left": left,
+        "sections": [] if flat else sections(shown, sort),
+        "lines": ordered(shown, sort) if flat else [],
+        "shown": len(shown),
+        "tools": len([line for line in lines if line.tool]),
+        "unseen": len([line for line in lines if not line.seen and line.tool]),
+        "servers": servers,
+        "server": request.GET.get("server", ""),
+        "q": asked_words(request.GET),
+        "all": unfolded(request),
+        "flat": flat,
+        "sort": sort,
+        "view": "counts" if request.GET.get("view") == "counts" else "shares",
+        "worst": worst(shown, WORST),
+        "search": search(found, steps),
+        "not_a_tool": NOT_A_TOOL,
+    }
+    return render(request, "experiments/heat.html", context)
+
+
+def looked_at(run: Run, steps: Range, against: Range | None, servers: list[str]) -> tuple[int, list[Line]]:
+    """How many of these steps are still to be counted, and every tool's line over those that are."""
+    left = recount(run, min(steps.first, (against or steps).first), max(steps.last, (against or steps).last))
+    return left, lines_of(counts_in(run, steps), counts_in(run, against) if against else None, servers)
+
+
+def unfolded(request: ProjectRequest) -> bool:
+    return bool(request.GET.get("all"))
+
+
+def asked_words(asked: QueryDict) -> str:
+    return asked.get("q", "").strip()[:80]
+
+
+def asked_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
+    """The steps that an address names, within those there are; None where it names none. One end alone will do."""
+    first, last = (step(asked.get(f"{prefix}{name}", "")) for name in ("from", "to"))
+    if first is None and last is None:
+        return None
+    low, high = sorted((first if first is not None else every.first, last if last is not None else every.last))
+    return Range(inside(low, every), inside(high, every))
+
+
+def step(text: str) -> int | None:
+    number = whole(text, digits=11)
+    return None if number is None else min(number, MOST)
+
+
+def inside(number: int, every: Range) -> int:
+    return max(every.first, min(every.last, number))
+
+
+def presets(every: Range, steps: Range, against: Range | None) -> list[tuple[str, str, bool]]:
+    """Ranges a click away: a title, the query, and whether it is what is shown."""
+    first, last = tenth(every), tenth(every, last=True)
+    known: list[tuple[str, Range, Range | None]] = [
+        ("Whole run", every, None),
+        ("First tenth", first, None),
+        ("Last tenth", last, None),
+        ("Last tenth against first", last, first),
+    ]
+    return [(title, query(now, before), (now, before) == (steps, against)) for title, now, before in known]
+
+
+def query(steps: Range, against: Range | None) -> str:
+    asked = {"from": steps.first, "to": steps.last}
+    if against:
+        asked |= {"against_from": against.first, "against_to": against.last}
+    return urlencode(asked)
+
+
+def columns(asked: QueryDict) -> list[dict[str, str]]:
+    """The headings of the outcomes: how each is sorted now, and what a click sorts by."""
+    now, prefix = asked.get("sort", ""), "change-" if asked.get("against_from") or asked.get("against_to") else ""
+    found = []
+    for key, title in (("chances", "Chances"), *((prefix + name, TITLES[name]) for name in OUTCOMES)):
+        direction = {key: "ascending", f"-{key}": "descending"}.get(now, "")
+        about = MEANING.get(key.removeprefix("change-"), "")  # type: ignore[call-overload]
+        found.append({"title": title, "now": direction, "next": key if now == f"-{key}" else f"-{key}", "about": about})
+    return found
+
+
+def meanings() -> list[tuple[str, str]]:
+    return [(TITLES[name], MEANING[name]) for name in OUTCOMES]
+
+
+def search(run: Run, steps: Range) -> dict[str, str]:
+    """Where the rollouts behind a cell are found: what comes before the tool, and after the outcome."""
+    where = reverse("run-rollouts", args=[*run.project.path, run.number])
+    return {"where": where, "steps": f"step>={steps.first} step<={steps.last}"}

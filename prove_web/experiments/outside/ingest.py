@@ -1,0 +1,147 @@
+"""What the program of a run trained elsewhere tells: points, held-out points, that it is alive, how it ended.
+
+A point told at a step adds to what was told of it before, and a metric told again replaces its value: so what is sent
+twice is stored once, and no event is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.live import message_broker
+from prove_web.live.ingest import pass_on, store
+from prove_web.live.jobs import locked
+from prove_web.live.models import Job, State, StopLevel
+from training_worker.prove.event_data import InvalidEvent, check_result
+from training_worker.prove.json_numbers import apart, spelled
+from training_worker.prove.metrics import METRICS
+
+from ..charts import charted
+from ..models import HeldOut, Point, Run, RunKind
+from .limits import MOST_NAMES, MOST_POINTS, NotTold, check
+
+Metrics = dict[str, float | str | None]  # one that is no number by its word
+TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
+EVENTS = {"points": "step", "held_out": "held_out"}
+ELAPSED = "elapsed_s"
+KNOWN = {"points": {*charted("points"), *(one.name for one in METRICS)}, "held_out": {*charted("held_out")}}
+
+
+class NotOutside(ValueError):
+    """A run that only its own worker tells of."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was measured at a step, NaN and infinity as such or as words; `at` is when, where the program says so."""
+
+    step: int
+    metrics: Mapping[str, float | str | None]
+    at: datetime | None = None
+
+
+def tell(run: Run, told: Mapping[str, Sequence[Told]], total: int | None = None) -> int:
+    """Store points by source; how many steps are new or other than before. Without points: that the program is alive.
+
+    Raises NotOutside and NotTold; then nothing is stored.
+    """
+    if run.kind != RunKind.OUTSIDE:
+        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+    with transaction.atomic():
+        job = locked(run.job_id)
+        fresh = [event for source, points in told.items() for event in news(run, job, source, points)]
+        opened = goes_on(job, bool(fresh))
+        job.beat_at = timezone.now()
+        job.total = total if total is not None else job.total
+        steps = [point.step for points in told.values() for point in points]
+        job.done = max([job.done, *steps])
+        job.total = max(job.total, job.done) if job.total else 0
+        job.line = f"Step {job.done:,.0f}" if job.done and not job.ended else job.line
+        put(job, fresh)
+    if fresh:
+        pass_on(job)
+    elif opened:
+        message_broker.hint(job)
+    return len(fresh)
+
+
+def news(run: Run, job: Job, source: str, points: Sequence[Told]) -> list[dict[str, Any]]:
+    """An event for each step that is new or changed, in the order of steps, without their numbers."""
+    table = TABLES[source].objects.filter(run=run)
+    there = table.filter(step__in={one.step for one in points}).values_list("step", "metrics", "odd")
+    known: dict[int, Metrics] = {step: {**metrics, **(odd or {})} for step, metrics, odd in there}
+    found: dict[int, tuple[Metrics, datetime]] = {}
+    for place, point in enumerate(points):
+        check(point.metrics, f"{source}.{place}")
+        before = found[point.step][0] if point.step in found else known.get(point.step, {})
+        told = {name: spelled(value) for name, value in point.metrics.items()}
+        after = {**before, **elapsed(job, source, point), **told}
+        if after != before:
+            found[point.step] = (after, point.at or timezone.now())
+    if len(found.keys() - known.keys()) + table.count() > MOST_POINTS:
+        raise NotTold(f"A run has at most {MOST_POINTS:,} steps. Tell of fewer, such as every tenth.", source)
+    learn(run, source, [name for metrics, _ in found.values() for name in metrics])
+    return [
+        {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **apart(metrics)}}
+        for step, (metrics, at) in sorted(found.items())
+    ]
+
+
+def elapsed(job: Job, source: str, point: Told) -> Metrics:
+    """Seconds since the run began, where a point says when it was measured."""
+    if source != "points" or point.at is None or job.started_at is None:
+        return {}
+    return {ELAPSED: max(0.0, round((point.at - job.started_at).total_seconds(), 3))}
+
+
+def learn(run: Run, source: str, names: Sequence[str]) -> None:
+    """Keep the names that only this run's program knows."""
+    own = [name for name in dict.fromkeys(names) if name not in KNOWN[source]]
+    if {*own} <= {*run.own.get(source, [])}:
+        return
+    run.refresh_from_db(fields=["own"])  # of two programs that tell at once, neither forgets the other's
+    known = run.own.get(source, [])
+    fresh = [name for name in own if name not in known]
+    if not fresh:
+        return
+    if len(known) + len(fresh) > MOST_NAMES:
+        raise NotTold(f"A run has at most {MOST_NAMES} metrics of its own; {fresh[0]} would be one more.", source)
+    run.own = {**run.own, source: [*known, *fresh]}
+    run.save(update_fields=["own"])
+
+
+def goes_on(job: Job, told: bool) -> bool:
+    """Whether the program of a run that had ended, for all we knew, has begun to speak again."""
+    if job.state != State.LOST and not (told and job.state in (State.FAILED, State.STOPPED)):
+        return False
+    job.state, job.error, job.ended_at, job.stop = State.RUNNING, "", None, StopLevel.NONE
+    return True
+
+
+def put(job: Job, events: Sequence[dict[str, Any]]) -> None:
+    """Store events with the numbers that follow, and the job."""
+    store(job, [{**event, "seq": job.seq + at} for at, event in enumerate(events, 1)])
+
+
+def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | None = None) -> None:
+    """Store how it ended; said twice it changes nothing. Raises NotOutside and NotTold."""
+    if run.kind != RunKind.OUTSIDE:
+        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+    try:
+        check_result("The end", result or {})
+    except InvalidEvent as why:
+        raise NotTold(str(why), "result") from None
+    with transaction.atomic():
+        job = locked(run.job_id)
+        if job.state == state and job.error == error:
+            return
+        job.beat_at = timezone.now()
+        told = {"state": str(state), "error": error, "result": dict(result or {})}
+        put(job, [{"kind": "ended", "at": timezone.now().isoformat(), "data": told}])
+    pass_on(job)

@@ -1,0 +1,101 @@
+"""Runs as tables show them: with their steps, reward, held-out gain and duration, without what is large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import django_filters
+from django.db.models import Case, ExpressionWrapper, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.fields import DurationField
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce, Concat, Now
+
+from prove_web.json_number import json_number
+
+from .metric_stats import drawn
+from .models import POINTS, MetricSummary, Point, Run
+from .sparkline import Sparkline
+
+REWARD = "reward"
+
+
+class Sorting(django_filters.OrderingFilter):
+    """Rows without a value come last either way, and equal ones by number."""
+
+    def filter(self, rows: QuerySet, value: list[str] | None) -> QuerySet:
+        if not value:
+            return rows
+        orders = [self.get_ordering_value(each) for each in value]
+        return rows.order_by(
+            *(
+                F(order[1:]).desc(nulls_last=True) if order.startswith("-") else F(order).asc(nulls_last=True)
+                for order in orders
+            ),
+            "-number",
+        )
+
+
+def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
+    """Runs with steps, mean reward over the first and the newest of them, held-out gain, duration, and how they ended.
+
+    `scored_by` is their reward as far as it is not the paper's. The job's result is large and is not read.
+    """
+    return (
+        rows.select_related("job__created_by", "dataset", "sweep", "project__organisation", "base")
+        .defer("job__spec", "job__result", "config", "notes", "dataset__job", "base__config", "base__notes")
+        .annotate(
+            steps=steps(),
+            scored_by=KeyTransform("reward", "config"),
+            ended=KeyTextTransform("ended", "job__result"),
+            gain=sampled("difference"),
+            gain_low=sampled("low"),
+            gain_high=sampled("high"),
+            took=took(),
+            reward_start=summarised(REWARD, "start"),
+            reward_now=summarised(REWARD, "now"),
+        )
+    )
+
+
+def steps() -> Subquery:
+    """The last step of a run."""
+    return Subquery(Point.objects.filter(run=OuterRef("pk")).order_by("-step").values("step")[:1])
+
+
+def dataset_called() -> Case:
+    """The name of its data set, which says so when that is deleted."""
+    deleted = Concat(F("dataset__name"), Value(" (deleted)"))
+    return Case(When(dataset__deleted_at=None, then=F("dataset__name")), default=deleted)
+
+
+def baseline() -> Case:
+    """The number of the run that it is measured against, unless that is deleted."""
+    return Case(When(base__deleted_at=None, then=F("base__number")))
+
+
+def took() -> ExpressionWrapper:
+    return ExpressionWrapper(Coalesce(F("job__ended_at"), Now()) - F("job__started_at"), DurationField())
+
+
+def summarised(name: str, what: str, source: str = POINTS) -> Subquery:
+    """What is kept of a metric of a run, such as its newest value; null for a run without it."""
+    found = MetricSummary.objects.filter(run=OuterRef("pk"), source=source, name=name)
+    return Subquery(found.values(what)[:1])
+
+
+def sampled(name: str) -> Case:
+    """A number of the final evaluation's sampled comparison; null before there is one."""
+    return json_number(name, KeyTransform("sampled", "job__result"))
+
+
+def sparklines(runs: Iterable[int]) -> dict[int, Sparkline]:
+    """The reward of each run, drawn from at most a few dozen means, all in one query."""
+    kept = MetricSummary.objects.filter(run__in=runs, source=POINTS, name=REWARD)
+    return {run: Sparkline.of(drawn(small)) for run, small in kept.values_list("run", "small")}
+
+
+def column(key: str, title: str, sort: str) -> dict[str, Any]:
+    """A column's heading: how it is sorted now, and what a click sorts by (the newest or largest first)."""
+    now = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
+    return {"title": title, "now": now, "next": key if now == "descending" else f"-{key}"}

@@ -1,0 +1,224 @@
+"""What a run will take, before it is launched: minutes, tokens, memory, disk, and groups without signal.
+
+Each figure says where it is from: a trial of these very settings, a run like it, or arithmetic.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Avg
+
+from prove_web.accounts.models import Organisation, Project
+from prove_web.live.templatetags.kit import compact, duration
+from prove_web.workers.worker_status import serving, workers
+from training_worker.prove.benchmarks.intervals import Score, wilson
+from training_worker.prove.memory_estimate import GB, PROCESS, Plan, footprint, on_disk, shapes
+from training_worker.prove.models import OF_RUN, left_by, model_folders
+
+from .defaults import LIMITS, START, resolved
+from .dry_run import PROMPTS, Trial
+from .initial_policy import WARM
+from .models import Point, Run, StepRollouts
+
+SHIPPED = Path(settings.BASE_DIR) / "training_worker" / "trainer" / "warm"
+LOOKED_AT = 30  # runs that may be like it
+STEPS = 20  # of a run that is like it
+ALIKE = ("policy", "group", "limits", "reward", "device", "precision", "lora_rank", "backend", "longest", "batch")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that is foreseen; `worry` where it does not fit."""
+
+    label: str
+    value: str
+    source: str
+    worry: bool = False
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What one rollout (or conversation) of a step takes: seconds, tokens written, bytes kept; and who says so."""
+
+    seconds: float
+    tokens: float | None
+    size: float | None
+    source: str
+
+
+def figures(project: Project, kind: str, spec: dict[str, Any], trial: Trial | None) -> list[Figure]:
+    like = run_like(project, kind, spec)
+    pace = of_trial(trial) or of_run(like)
+    size = size_of(kind, spec)
+    found = [*times(spec, size, pace)]
+    if kind == "grpo":
+        found += dead(trial, like)
+    return found + list(machine(project, kind, spec, size, pace))
+
+
+def size_of(kind: str, spec: dict[str, Any]) -> int:
+    """Rollouts, or conversations, of a step."""
+    return int(spec["batch"] if kind == "sft" else spec["prompts"] * spec["group"])
+
+
+def run_like(project: Project, kind: str, spec: dict[str, Any]) -> Run | None:
+    """The newest run of the project that has steps and starts from the same policy, on a like machine."""
+    return like_of(spec, runs_of(project, kind))
+
+
+def runs_of(project: Project, kind: str) -> list[Run]:
+    """The newest runs that have steps."""
+    runs = Run.objects.filter(project=project, kind=kind, points__isnull=False).distinct().order_by("-number")
+    return list(runs[:LOOKED_AT])
+
+
+def like_of(spec: dict[str, Any], runs: Sequence[Run]) -> Run | None:
+    """Return the first of these runs whose resolved settings are the same in what decides its pace."""
+    wanted = pace_settings(spec)
+    return next((run for run in runs if pace_settings(run.config) == wanted), None)
+
+
+def pace_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    found = resolved(config)
+    return {name: found[name] for name in ALIKE}
+
+
+def of_trial(trial: Trial | None) -> Pace | None:
+    if trial is None or not trial.found.get("rollouts"):
+        return None
+    found, source = trial.found, f"measured in the trial of {PROMPTS} prompts"
+    return Pace(found["seconds"] / found["rollouts"], found["tokens"], found["bytes"], source)
+
+
+def of_run(run: Run | None) -> Pace | None:
+    if run is None:
+        return None
+    told = list(Point.objects.filter(run=run).order_by("-step").values_list("metrics", flat=True)[:STEPS])
+    took = [one["step_s"] for one in told if one.get("step_s")]
+    size = size_of(run.kind, resolved(run.config))
+    if not took:
+        return None
+    tokens = [one["model_tokens"] for one in told if one.get("model_tokens") is not None]
+    kept = StepRollouts.objects.filter(run=run).aggregate(mean=Avg("bytes"))["mean"]
+    source = f"as in run {run.number}, its last {len(took)} step{'s' * (len(took) > 1)}"
+    return Pace(median(took) / size, fmean(tokens) if tokens else None, kept / size if kept else None, source)
+
+
+def times(spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
+    if pace is None:
+        yield Figure("Time a step", "not known", f"no run like it yet; a trial of {PROMPTS} prompts measures it")
+        return
+    step = pace.seconds * size
+    whole, most = step * spec["max_steps"], 60 * spec["minutes"]
+    yield Figure("Time a step", duration(step) if step >= 1 else f"{step:.1f} s", pace.source)
+    if whole <= most:
+        yield Figure("Training", duration(whole), f"its {spec['max_steps']:,} steps; looks at held-out worlds on top")
+    else:
+        fits = int(most / step)
+        yield Figure("Training", duration(most), f"its minutes end it after about {fits:,} steps", worry=fits < 1)
+    if pace.tokens:
+        steps = min(spec["max_steps"], int(most / step))
+        a_step = pace.tokens * size
+        yield Figure("Tokens", f"{compact(a_step)} a step, {compact(a_step * steps)} in all", "written by the policy")
+
+
+def dead(trial: Trial | None, like: Run | None) -> Iterator[Figure]:
+    """The expected share of groups whose rollouts all earn the same."""
+    label = "Groups without signal"
+    if trial and (score := trial.dead):
+        groups = len(trial.found["groups"])
+        yield Figure(label, percents(score), f"{trial.found['dead']} of the {groups} of the trial", score.low > 0.5)
+        return
+    first = Point.objects.filter(run=like).order_by("step").values_list("metrics", flat=True)[:STEPS] if like else []
+    shares = [one["zero_variance"] for one in first if one.get("zero_variance") is not None]
+    if like and shares and (score := wilson(fmean(shares), len(shares) * resolved(like.config)["prompts"])):
+        yield Figure(label, percents(score), f"the first {len(shares)} steps of run {like.number}", score.low > 0.5)
+    else:
+        yield Figure(label, "not known", f"a trial of {PROMPTS} prompts tells")
+
+
+def percents(score: Score) -> str:
+    return f"{100 * score.accuracy:.0f} %, {100 * score.low:.0f} to {100 * score.high:.0f} % likely"
+
+
+def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
+    """Memory and disk, from the sizes of the model's weights."""
+    there, on_gpu = memory_there(str(spec.get("device", "auto")), project.organisation)
+    found = needed(folder_of(project, str(spec["policy"])), kind, spec, there)
+    if found is None:
+        yield Figure("Memory", "not known", "the weights of this policy cannot be read from here")
+        return
+    need, disk = found
+    of = f" of {there:.0f} GB" if there else ""
+    process = 0.0 if on_gpu else PROCESS
+    total = need.total + process
+    too_much = bool(there) and total > (there or 0) * GB
+    yield Figure("Memory", f"at least {written(total)}{of}", parts_of(need, process), too_much)
+    kept = pace.size * size * spec["max_steps"] if pace and pace.size else 0.0
+    source = f"checkpoints {written(disk)}" + (f", rollouts {written(kept)}" if kept else "")
+    yield Figure("Disk", f"about {written(disk + kept)}", source)
+
+
+def needed(folder: Path | None, kind: str, spec: dict[str, Any], there: float | None) -> tuple[Any, float] | None:
+    """The footprint of training the policy in this folder, and the bytes of its checkpoints; None where its weights
+    cannot be read. `there` is in GB."""
+    try:
+        if folder is None:
+            return None
+        weights, model = shapes(folder), json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    plan = plan_of(kind, spec, size_of(kind, spec))
+    return footprint(weights, plan, model, (there or 16.0) * GB), on_disk(weights, plan)
+
+
+def parts_of(need: Any, process: float) -> str:
+    parts = {"Python and its libraries": process, **vars(need)}
+    told = ", ".join(f"{name} {written(value)}" for name, value in parts.items() if value)
+    return f"{told}; activations come on top"
+
+
+def written(size: float) -> str:
+    return f"{size / GB:.1f} GB" if size >= GB / 10 else f"{size / 1e6:.0f} MB"
+
+
+def folder_of(project: Project, policy: str) -> Path | None:
+    """The folder of a policy's own weights; None for what is no model or not of this project."""
+    if policy == WARM:
+        return SHIPPED
+    if (found := OF_RUN.fullmatch(policy)) is None:
+        return model_folders(Path(settings.PROVE_DATA)).get(policy)
+    run = Run.objects.filter(project=project, job_id=found[1]).select_related("job").first()
+    return left_by(run.job.folder, found[2]) if run else None
+
+
+def plan_of(kind: str, spec: dict[str, Any], size: int) -> Plan:
+    given = SimpleNamespace(**{**START, **spec})
+    common = {"precision": given.precision, "lora_rank": given.lora_rank}
+    completion = {**LIMITS, **spec.get("limits", {})}["completion"]
+    if kind == "sft":
+        return Plan(**common, tokens=given.longest + LIMITS["completion"])
+    return Plan(
+        **common,
+        beta=given.beta,
+        sharding=given.sharding,
+        processes=given.processes,
+        tokens=given.longest_prompt + completion,
+        rows=max(1, size // given.processes),
+    )
+
+
+def memory_there(device: str, organisation: Organisation) -> tuple[float | None, bool]:
+    """Gigabytes of the largest GPU, or else machine, among the workers that train (None without any); whether a GPU."""
+    told = [one.told for one in serving(workers(organisation) or [], "training")]
+    gpus = [gpu.get("memory_gb", 0) for one in told for gpu in one.get("gpus") or []] if device != "cpu" else []
+    machines = [one.get("memory_gb", 0) for one in told]
+    return max(gpus or machines, default=None) or None, bool(gpus)

@@ -1,0 +1,148 @@
+"""The space of a sweep: for each varied setting the values it takes, listed or as a range; and the members it holds.
+
+Values are the texts that a person would type into the launch form, which checks them. `1e-6, 3e-7` lists values;
+`1e-7 to 1e-4, log` is a range, and `in 4` takes that many values of it, its ends among them, evenly spaced.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .form_fields import TIMES
+
+MOST = 100  # members of a sweep
+LARGEST, SMALLEST = 1e12, 1e-30  # of a range: no setting is beyond, and arithmetic is
+MOST_TEXT = 1_000  # characters of one setting's values
+NUMBER = r"[-+]?[\w.]++(?:(?<=[\w.][eE])[-+]\d++)?"
+NEXT = r"\s*+(?:,\s*+)?"
+RANGE = re.compile(rf"({NUMBER})\s++to\s++({NUMBER})(?:{NEXT}(log|linear))?(?:{NEXT}in\s++(\d{{1,9}}))?")
+Member = dict[str, str]
+
+
+class BadSpace(ValueError):
+    """A space that no sweep can have; `field` is the setting it is about, "" for all. The message says what to do."""
+
+    def __init__(self, message: str, field: str = ""):
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class Listed:
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Range:
+    """From `low` to `high`, both included; `whole` numbers only where the setting is one."""
+
+    low: float
+    high: float
+    log: bool
+    whole: bool
+
+    def spaced(self, count: int) -> tuple[str, ...]:
+        """So many values, the ends among them; fewer where whole numbers fall together."""
+        if self.log:
+            ratio = math.log(self.high / self.low)
+            values = [self.low * math.exp(ratio * i / (count - 1)) for i in range(count)]
+        else:
+            values = [self.low + (self.high - self.low) * i / (count - 1) for i in range(count)]
+        return tuple(dict.fromkeys(self.text(value) for value in values))
+
+    def text(self, value: float) -> str:
+        """A drawn value as one would type it: three digits are enough to tell settings apart."""
+        return str(round(value)) if self.whole else f"{value:.3g}"
+
+
+def parse(field: str, text: str, whole: bool = False) -> Listed | Range:
+    """What one setting takes. Raises BadSpace."""
+    text = text.strip()
+    if len(text) > MOST_TEXT:
+        raise BadSpace(f"Its values are a text of {len(text):,} characters; {MOST_TEXT:,} are the most.", field)
+    if found := RANGE.fullmatch(text):
+        low, high, scale, count = found.groups()
+        span = Range(end(field, low), end(field, high), scale == "log", whole)
+        check(field, span)
+        return Listed(span.spaced(points(field, count))) if count else span
+    values = tuple(dict.fromkeys(value for part in text.split(",") if (value := part.strip())))
+    if not values:
+        raise BadSpace("It needs values: a list like 1e-6, 3e-7, or a range like 1e-7 to 1e-4, log.", field)
+    return Listed(values)
+
+
+def end(field: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadSpace(f"A range goes from one number to another; {text!r} is none.", field)
+    return value
+
+
+def check(field: str, span: Range) -> None:
+    if not span.low < span.high:
+        raise BadSpace(f"The range from {span.low:g} to {span.high:g} is empty: its first end has to be lower.", field)
+    if span.log and span.low < SMALLEST:
+        raise BadSpace(f"A range in logarithms cannot begin at {span.low:g}; it has to be above 0.", field)
+    for value in (span.low, span.high):
+        if abs(value) > LARGEST:
+            raise BadSpace(f"A range ends within {LARGEST:g}, not at {value:g}.", field)
+        if span.whole and value != round(value):
+            raise BadSpace(f"This setting has whole numbers only, so a range of it cannot end at {value:g}.", field)
+
+
+def points(field: str, text: str) -> int:
+    if not 2 <= (count := int(text)) <= MOST:
+        raise BadSpace(f"A range is taken in 2 to {MOST} values, not in {count}.", field)
+    return count
+
+
+def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
+    """Every combination, in the order of the values. Raises BadSpace."""
+    for field, one in space.items():
+        if isinstance(one, Range):
+            text = f"{one.low:g} to {one.high:g}"
+            raise BadSpace(f"A grid takes so many values of a range. Say how many: {text} in 4.", field)
+    lists = {field: list(one.values) for field, one in space.items() if isinstance(one, Listed)}
+    count = math.prod(map(len, lists.values()))
+    if count > MOST:
+        by = f" {TIMES} ".join(str(len(values)) for values in lists.values())
+        raise BadSpace(
+            f"This grid has {count:,} members ({by}); {MOST} are the most. Take fewer values, or draw at random."
+        )
+    from sklearn.model_selection import ParameterGrid  # a second to import, which other pages need not wait
+
+    order = {field: {value: place for place, value in enumerate(values)} for field, values in lists.items()}
+    members = [{field: member[field] for field in lists} for member in ParameterGrid(lists)]
+    return sorted(members, key=lambda member: [order[field][member[field]] for field in lists])
+
+
+def drawn(space: Mapping[str, Listed | Range], count: int, seed: int) -> list[Member]:
+    """So many members at random, or all there are where these are fewer; the same for the same seed."""
+    from scipy.stats import loguniform, randint, uniform
+    from sklearn.model_selection import ParameterSampler
+
+    def distribution(one: Listed | Range) -> Any:
+        if isinstance(one, Listed):
+            return list(one.values)
+        if one.log:
+            return loguniform(one.low, one.high)
+        return randint(one.low, one.high + 1) if one.whole else uniform(one.low, one.high - one.low)
+
+    lists = [len(one.values) for one in space.values() if isinstance(one, Listed)]
+    most = math.prod(lists) if len(lists) == len(space) else count
+    found: dict[tuple[str, ...], Member] = {}
+    for draw in ParameterSampler(
+        {field: distribution(one) for field, one in space.items()}, min(count, most), random_state=seed
+    ):
+        member = {
+            field: one.text(draw[field]) if isinstance(one, Range) else draw[field] for field, one in space.items()
+        }
+        found.setdefault(tuple(member.values()), member)
+    return list(found.values())

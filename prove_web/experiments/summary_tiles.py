@@ -1,0 +1,190 @@
+"""The figures of a run as tiles: how each stands, and how it changed since the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from django.db.models import Q, QuerySet
+
+from prove_web.live.templatetags.kit import MINUS, compact, duration
+from training_worker.prove.metrics import BY_NAME, Metric, Unit
+
+from .baseline import Baseline, Metrics, baseline
+from .chance import Difference, Tone, of_means
+from .charts import CHARTS, named
+from .metric_series import number
+from .models import Run
+from .reward_scale import SCORED, same_reward
+
+__all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
+
+WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
+FIRST = "reward"
+Values = Sequence[float]
+MOST_LOOKED = 5_000  # steps back that what is no number now is followed
+MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
+SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
+TILES = (
+    *("reward", "held_out", "success", "goal_success", "act_accuracy"),
+    *("validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
+    *("zero_variance", "entropy", "kl", "clipped", "completion_tokens", "truncated", "tokens_per_s", "step_s"),
+)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A metric now and at the start; both None before the first step.
+
+    `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there. `moved` is
+    the change since the start and `against` the difference to the baseline, each with its interval where there are
+    enough steps: what is not beyond chance has no colour. Where its newest value is none, `odd` is NaN or Infinity,
+    and it was no number ever `since` that step.
+    """
+
+    metric: Metric
+    now: float | None = None
+    start: float | None = None
+    then: float | None = None
+    base: float | None = None
+    odd: str = ""
+    since: int = 0
+    moved: Difference | None = None
+    against: Difference | None = None
+
+    @property
+    def text(self) -> str:
+        return self.odd if self.odd else "" if self.now is None else written(self.now, self.metric.unit)
+
+    @property
+    def told(self) -> bool:
+        return self.now is not None or bool(self.odd)
+
+    @property
+    def start_text(self) -> str:
+        return "" if self.start is None else written(self.start, self.metric.unit)
+
+    @property
+    def change(self) -> float | None:
+        return None if self.now is None or self.start is None else self.now - self.start
+
+    @property
+    def signed(self) -> bool:
+        """Whether the change is worth writing as a number: a reward's is, a time's is seen from where it began."""
+        return self.metric.unit in ("reward", "score")
+
+    @property
+    def direction(self) -> str:
+        """Up, down or equal, as far as the tile's digits tell."""
+        if self.odd or self.text == self.start_text:
+            return "equal"
+        return "up" if (self.change or 0) > 0 else "down"
+
+    @property
+    def trend(self) -> str:
+        """Whether the change is good, bad, or neither, as within chance."""
+        return self.judged(self.moved, self.direction == "equal")
+
+    @property
+    def base_text(self) -> str:
+        return "" if self.base is None or self.then is None else written(self.base, self.metric.unit)
+
+    @property
+    def ahead(self) -> float:
+        """How much more it is than the baseline's at the same step."""
+        return (self.then or 0.0) - (self.base or 0.0)
+
+    @property
+    def beside(self) -> str:
+        """Whether it is good, bad or neither to lie where it does beside the baseline, as within chance."""
+        same = not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text
+        return self.judged(self.against, same)
+
+    def judged(self, difference: Difference | None, same: bool) -> Tone:
+        """`same` where its digits show no difference."""
+        return "even" if same or difference is None else difference.tone(self.metric.better)
+
+
+def written(value: float, unit: Unit) -> str:
+    """`0.973`, `12 %`, `2.1k/s`, `1.3 s`: a figure as short as a tile wants it."""
+    match unit:
+        case "share":
+            return f"{100 * value:.1f} %"
+        case "tokens/s":
+            return f"{compact(value)}/s"
+        case "tokens" | "groups" | "MB":
+            return compact(value)
+        case "s":
+            return f"{value:.1f} s" if value < 60 else duration(value)
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", MINUS)  # none before a zero
+
+
+def tiles(run: Run, base: Run | None = None) -> list[Tile]:
+    """The figures that the run tells of, as they stand: means over the newest steps, against as many first ones."""
+    return figures(run, base)[0]
+
+
+def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
+    """The tiles, and how they were measured against the baseline."""
+    points = run.points.all()
+    last = points.order_by("-step").values_list("step", flat=True).first() or 0
+    window = min(WINDOW, max(1, last // 2))
+    ends = list(points.filter(Q(step__lte=window) | Q(step__gt=last - window)).values_list("step", "metrics"))
+    broken = broken_now(run.points.all())
+    start = [metrics for step, metrics in ends if step <= window]
+    newest = [metrics for step, metrics in ends if step > last - window]
+    own = run.own.get("points", [])[:MOST_OWN]
+    against = baseline(run, base, last, window)
+    apart = SCORED if not same_reward(run, base) else set()
+
+    def beside(name: str) -> tuple[Metrics, Metrics]:
+        """The steps of both runs, where the metric of one can be held against that of the other."""
+        return (against.ours, against.theirs) if against and name not in apart else ((), ())
+
+    found = {
+        name: told(tile(name, *(values_of(name, lines) for lines in (newest, start, *beside(name)))), broken.get(name))
+        for name in (*SUPERVISED, *TILES, *own)
+    }
+    rewards = run.held_out.values_list("metrics__reward", flat=True)
+    curve = [value if number(value) else None for value in rewards] or [None]
+    measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
+    found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
+    lead = () if found[FIRST].told else SUPERVISED
+    return [found[name] for name in (*lead, *TILES, *own) if found[name].told], against
+
+
+def told(tile: Tile, broken: tuple[str, int] | None) -> Tile:
+    return replace(tile, odd=broken[0], since=broken[1]) if broken else tile
+
+
+def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
+    """The metrics whose newest value is no number: what it is, and since which step there was none.
+
+    Of the newest MOST_LOOKED steps; `since` is then the first of these.
+    """
+    latest = table.filter(odd__isnull=False).order_by("-step").values_list("step", flat=True).first()
+    if latest is None:
+        return {}
+    newest = table.order_by("-step").values_list("step", flat=True)[0]
+    if latest <= newest - WINDOW:
+        return {}
+    found: dict[str, tuple[str, int]] = {}
+    over: set[str] = set()
+    for step, metrics, odd in table.order_by("-step").values_list("step", "metrics", "odd")[:MOST_LOOKED].iterator():
+        over |= {name for name, value in metrics.items() if value is not None}
+        fresh = {name: word for name, word in (odd or {}).items() if name not in over}
+        found |= {name: (found[name][0] if name in found else word, step) for name, word in fresh.items()}
+        if step <= newest - WINDOW and found.keys() <= over:
+            break
+    return found
+
+
+def tile(name: str, newest: Values, start: Values, ours: Values, theirs: Values) -> Tile:
+    now, first, then, base = (fmean(values) if values else None for values in (newest, start, ours, theirs))
+    moved, against = of_means(start, newest), of_means(theirs, ours)
+    return Tile(named(name), now, first, then, base, moved=moved, against=against)
+
+
+def values_of(metric: str, lines: Sequence[dict[str, float]]) -> Values:
+    return [line[metric] for line in lines if number(line.get(metric))]

@@ -1,0 +1,125 @@
+"""What a sweep will take before it is launched: each of its runs, all together, and when the last would be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import AT_WORK, Job, State
+from prove_web.workers.queue_view import expected, of_queue
+from prove_web.workers.worker_status import Worker, serving, workers
+from training_worker.prove.memory_estimate import GB, PROCESS
+
+from .launching import KIND_OF_JOB
+from .models import Run
+from .run_estimate import Pace, folder_of, like_of, memory_there, needed, of_run, runs_of, size_of
+from .sweep_form import Planned
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one member takes: seconds at most, `known` where a run like it tells them; tokens; bytes of memory.
+
+    `tight` is a member that needs more memory than the workers have.
+    """
+
+    varied: Mapping[str, str]
+    seconds: float
+    known: bool
+    source: str
+    tokens: float | None = None
+    memory: float | None = None
+    tight: bool = False
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """`done` is in seconds from now, None where it cannot be told, and then `why`; `before` jobs wait already."""
+
+    members: tuple[Taken, ...]
+    before: int
+    slots: int
+    done: float | None
+    why: str
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.seconds for one in self.members)
+
+    @property
+    def known(self) -> bool:
+        return all(one.known for one in self.members)
+
+    @property
+    def tokens(self) -> float | None:
+        told = [one.tokens for one in self.members if one.tokens is not None]
+        return sum(told) if len(told) == len(self.members) else None
+
+    @property
+    def memory(self) -> float | None:
+        return max((one.memory for one in self.members if one.memory is not None), default=None)
+
+    @property
+    def tight(self) -> bool:
+        return any(one.tight for one in self.members)
+
+
+def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
+    """Of members whose forms are valid; the queries are as many for a hundred of one policy as for one."""
+    folders: dict[str, Path | None] = {}
+    there: dict[str, tuple[float | None, bool]] = {}
+    runs: dict[str, list[Run]] = {}
+    paces: dict[int, Pace | None] = {}
+    members = []
+    for one in planned:
+        kind, spec = one.form.cleaned_data["kind"], one.form.spec
+        policy, device = str(spec["policy"]), str(spec.get("device", "auto"))
+        if kind not in runs:
+            runs[kind] = runs_of(project, kind)
+        if (like := like_of(spec, runs[kind])) and like.pk not in paces:
+            paces[like.pk] = of_run(like)
+        if device not in there:
+            there[device] = memory_there(device, project.organisation)
+        if policy not in folders:
+            folders[policy] = folder_of(project, policy)
+        members.append(taken(one, folders[policy], paces[like.pk] if like else None, *there[device]))
+    return queued(planned, members, serving(workers(project.organisation) or [], "training"))
+
+
+def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | None, on_gpu: bool) -> Taken:
+    kind, spec = one.form.cleaned_data["kind"], one.form.spec
+    size, most = size_of(kind, spec), 60.0 * spec["minutes"]
+    found = needed(folder, kind, spec, there)
+    memory = float(found[0].total) + (0.0 if on_gpu else PROCESS) if found else None
+    tight = bool(memory and there and memory > there * GB)
+    if pace is None:
+        return Taken(one.varied, most, False, "no run like it yet: its minutes end it", None, memory, tight)
+    step = pace.seconds * size
+    seconds = min(most, step * spec["max_steps"])
+    steps = min(spec["max_steps"], int(most / step)) if step else spec["max_steps"]
+    tokens = pace.tokens * size * steps if pace.tokens else None
+    return Taken(one.varied, seconds, True, pace.source, tokens, memory, tight)
+
+
+def queued(planned: Sequence[Planned], members: Sequence[Taken], there: Sequence[Worker]) -> Outlook:
+    """The members behind all that waits now, each as soon as a worker is free."""
+    jobs = Job.objects.select_related("after").defer("result")
+    waiting = of_queue("training", jobs.waiting())
+    working = of_queue("training", jobs.filter(state__in=AT_WORK))
+    ours = [job_of(one) for one in planned]
+    took: dict[Any, float | None] = {job.pk: one.seconds for job, one in zip(ours, members, strict=True)}
+    slots = sum(one.slots for one in there)
+    starts = expected([*waiting, *ours], working, slots, took)
+    ends = [starts[job.pk] + (took[job.pk] or 0.0) for job in ours if job.pk in starts]
+    if len(ends) < len(ours):
+        why = "a job before them tells no time" if slots else "no worker that trains was heard of lately"
+        return Outlook(tuple(members), len(waiting), slots, None, why)
+    return Outlook(tuple(members), len(waiting), slots, max(ends), "")
+
+
+def job_of(one: Planned) -> Job:
+    """The job that a member would have; it is not kept."""
+    return Job(kind=KIND_OF_JOB[one.form.cleaned_data["kind"]], spec=one.form.spec, state=State.QUEUED)

@@ -1,0 +1,109 @@
+"""Sweeps as pages and programs use them: launched whole or not at all, with their members, and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.fields.json import KeyTransform
+from django.shortcuts import get_object_or_404
+
+from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.models import Project, User
+from prove_web.json_number import json_number
+from prove_web.live.jobs import request_stop
+from prove_web.live.models import ENDED, State
+
+from .forms import worded
+from .launching import launch
+from .models import Run, Sweep
+from .querysets import measured, sampled
+from .sweep_analysis import Member
+from .sweep_form import VARIABLE, SweepForm, name_of
+
+
+def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
+    """Sweeps with how many members they have, are done, failed or at work, and the best held-out reward of one."""
+    after = json_number("after", KeyTransform("sampled", "members__job__result"))
+    return (
+        rows.select_related("created_by", "project__organisation")
+        .annotate(
+            count=Count("members"),
+            done=Count("members", filter=Q(members__job__state=State.DONE)),
+            failed=Count("members", filter=Q(members__job__state__in=(State.FAILED, State.LOST))),
+            active=Count("members", filter=~Q(members__job__state__in=ENDED)),
+            best=Max(after),
+        )
+        .order_by("-number")
+    )
+
+
+def sweep_of(project: Project, number: int) -> Sweep:
+    """Raises Http404."""
+    found: Sweep = get_object_or_404(Sweep.objects.select_related("created_by"), project=project, number=number)
+    found.project = project
+    return found
+
+
+@transaction.atomic
+def launch_all(project: Project, user: User, form: SweepForm) -> Sweep:
+    """The sweep of a valid form and all its members, or nothing."""
+    hold_kept(project)  # two people at once get two numbers
+    given = form.cleaned_data
+    random = given["method"] == Sweep.Method.RANDOM
+    sweep = Sweep.objects.create(
+        project=project,
+        number=next_number(project),
+        name=given["name"],
+        method=given["method"],
+        space=given["space"],
+        budget=given["budget"] if random else None,
+        seed=given["seed"],
+        created_by=user,
+    )
+    for one in form.planned:
+        one.form.cleaned_data["name"] = name_of(sweep.name, one.varied)
+        launch(project, user, one.form, sweep, **one.varied)
+    return sweep
+
+
+def next_number(project: Project) -> int:
+    return (Sweep.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def members_of(sweep: Sweep) -> list[Run]:
+    """Its runs in order, each with the held-out reward `before` and `after` it."""
+    rows = measured(sweep.members.all()).annotate(before=sampled("before"), after=sampled("after"))
+    return list(rows.order_by("number"))
+
+
+def best_of(members: Sequence[Run]) -> Run | None:
+    return max((run for run in members if run.after is not None), key=lambda run: run.after, default=None)
+
+
+def ended_of(sweep: Sweep, members: Sequence[Run], best: Run | None) -> list[Member]:
+    """The members that have a held-out reward, with their values as people read them."""
+    return [
+        Member(
+            run.number,
+            {field: worded(field, run.varied.get(field, "")) for field in sweep.space},
+            run.after,
+            run == best,
+        )
+        for run in members
+        if run.after is not None
+    ]
+
+
+def titles_of(sweep: Sweep) -> dict[str, str]:
+    """The settings that vary, as people call them."""
+    return {field: VARIABLE.get(field, field) for field in sweep.space}
+
+
+def stop_all(sweep: Sweep, level: str) -> int:
+    """Ask every member that is not over to stop; how many those are."""
+    active = [run.job for run in sweep.members.select_related("job").exclude(job__state__in=ENDED)]
+    for job in active:
+        request_stop(job, level)
+    return len(active)

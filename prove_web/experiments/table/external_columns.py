@@ -1,0 +1,109 @@
+"""The settings of runs trained elsewhere as columns: `config.model.size`, by names that only their programs know."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery
+
+from prove_web.accounts.models import Project
+from prove_web.trajectories.search.ast import Asked, BadQuery
+from prove_web.trajectories.search.fields import Field
+from prove_web.trajectories.search.lookups import any_of, either
+
+from ..models import Run, RunSetting
+from ..outside.config_flatten import LONGEST_NAME, called
+from .lookups import NUMBER, ONE_SIDED, close, number
+
+BEFORE = "config."
+OFFERED = 300  # names that are offered, those that most runs have
+VALUES = 50  # of one setting that are offered to who types
+
+
+@dataclass(frozen=True)
+class Given:
+    """A setting by its name; a run may hold a number in it and another run a word."""
+
+    name: str
+    numeric = False
+    kind = "given"
+    group = "Settings of runs trained elsewhere"
+    help = "As the program of the run told it. Numbers sort as numbers, before words."
+
+    @property
+    def key(self) -> str:
+        return f"{BEFORE}{self.name}"
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def value(self) -> Subquery:
+        return told(self.name, "text")
+
+    @property
+    def number(self) -> Subquery:
+        return told(self.name, "number")
+
+
+def told(name: str, what: str) -> Subquery:
+    """`text` or `number` of a setting of a run; null for a run that was told nothing of it."""
+    return Subquery(RunSetting.objects.filter(run=OuterRef("pk"), name=name).values(what)[:1])
+
+
+def given(key: str) -> Given | None:
+    """The column of a key that names such a setting."""
+    name = key.removeprefix(BEFORE).lower()
+    fits = key.startswith(BEFORE) and len(name) <= LONGEST_NAME and name and called(name) == name
+    return Given(name) if fits else None
+
+
+def names(project: Project) -> QuerySet[RunSetting, str]:
+    """What the runs of a project that are in sight were told, what most have first."""
+    mine = RunSetting.objects.filter(run__in=Run.objects.filter(project=project)).order_by()
+    return mine.values_list("name", flat=True).annotate(runs=Count("pk")).order_by("-runs", "name")
+
+
+def offered(project: Project) -> list[Given]:
+    """By name, at most OFFERED."""
+    return [Given(name) for name in sorted(names(project)[:OFFERED])]
+
+
+def values(name: str, project: Project) -> list[str]:
+    """What the runs of a project hold in a setting, numbers first and in their order."""
+    mine = RunSetting.objects.filter(run__in=Run.objects.filter(project=project), name=name).order_by()
+    found = mine.values_list("text", flat=True).annotate(at=Min("number"))
+    return list(found.order_by(F("at").asc(nulls_last=True), "text")[:VALUES])
+
+
+def field(of: Given) -> Field:
+    """It is compared as a number, and found by its value, whether that is a number or a word."""
+
+    def rows(project: Project, asked: Asked) -> Q:
+        known = list(names(project)[:OFFERED])
+        if of.name not in known and not names(project).filter(name=of.name).exists():
+            raise BadQuery(asked.at, unknown(of.name, known))
+        mine = RunSetting.objects.filter(run=OuterRef("pk"), name=of.name)
+        if asked.op in ONE_SIDED:
+            low, high = close(number(asked))
+            bound = low if asked.op in ("<", ">=") else high
+            lookup = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}[asked.op]
+            return Q(Exists(mine.filter(**{f"number__{lookup}": bound})))
+        fits = Q(Exists(mine.filter(either(equal(one) for one in any_of(asked)))))
+        return Q(Exists(mine)) & ~fits if asked.op == "!=" else fits
+
+    return Field(f"{of.name}, as runs trained elsewhere told it", f"{of.key}>1", rows, True)
+
+
+def equal(text: str) -> Q:
+    low, high = close(float(text)) if NUMBER.fullmatch(text) else (None, None)
+    return Q(text=text) if low is None else Q(text=text) | Q(number__gte=low, number__lte=high)
+
+
+def unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    some = ", ".join(f"{BEFORE}{one}" for one in known[:5])
+    hint = f"Did you mean “{BEFORE}{near[0]}”?" if near else f"There is {some} …" if known else "None has any yet."
+    return f"No run trained elsewhere was told a setting “{name}”. {hint}"

@@ -1,0 +1,44 @@
+"""Comparing what the database works out with what a search asks: numbers, of which close ones are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from django.db.models import Expression, FloatField, Q, Value
+from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, In, IsNull, LessThan, LessThanOrEqual
+
+from prove_web.trajectories.search.ast import Asked, BadQuery
+
+CLOSE = 1e-9  # of a number: what is read, summed and divided by it is the same
+NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,3})?")
+ONE_SIDED = {"<": LessThan, "<=": LessThanOrEqual, ">": GreaterThan, ">=": GreaterThanOrEqual}
+
+
+def number(asked: Asked) -> float:
+    """Raises BadQuery for what is no number."""
+    value = float(asked.value) if NUMBER.fullmatch(asked.value) else float("inf")
+    if abs(value) > 1e300:
+        raise BadQuery(
+            asked.ends, f"“{asked.field}” takes a number here, such as {asked.field}>0.5 or {asked.field}<1e-4."
+        )
+    return value
+
+
+def close(value: float) -> tuple[float, float]:
+    """Between which a number is the same as this one."""
+    slack = CLOSE * max(abs(value), 1e-12)
+    return value - slack, value + slack
+
+
+def compared(found: Expression, op: str, value: float) -> Q:
+    """The rows where a number is so; never those without one."""
+    low, high = (Value(one, FloatField()) for one in close(value))
+    same = Q(GreaterThanOrEqual(found, low)) & Q(LessThanOrEqual(found, high))
+    if op in ONE_SIDED:
+        return Q(ONE_SIDED[op](found, low if op in ("<", ">=") else high))
+    return Q(IsNull(found, False)) & ~same if op == "!=" else same
+
+
+def among(found: Expression, values: Sequence[str]) -> Q:
+    return Q(In(found, list(values)))

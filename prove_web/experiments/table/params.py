@@ -1,0 +1,86 @@
+"""What an address asks of the table of runs, and the address that asks the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from prove_web.accounts.models import Preference, Project
+from prove_web.trajectories.list_params import tidy
+
+from . import search
+from .columns import Column, column, read, usual, written
+from .grouping import groupable
+
+PAGE = "runs"
+NEWEST = "-number"
+ARCHIVED = {"": "Hidden", "too": "Shown, too", "only": "Shown alone"}
+MOST_OPEN = 10
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`own` tells whether the columns are named, rather than the usual ones; `open` are groups that are unfolded."""
+
+    query: str
+    sort: str
+    group: str
+    archived: str
+    columns: list[Column]
+    own: bool
+    open: list[str]
+    page: str
+
+    @property
+    def address(self) -> str:
+        """The query string that asks for the same from its start."""
+        return tidy(self.fields)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {
+            "q": self.query.strip(),
+            "sort": "" if self.sort == NEWEST else self.sort,
+            "group": self.group,
+            "archived": self.archived,
+            "columns": written(self.columns) if self.own else "",
+        }
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.query.strip())
+
+
+def asked(data: Mapping[str, Any]) -> Asked:
+    """Of an address or a form; what makes no sense in it asks for nothing."""
+    columns = read(data.get("columns", ""))
+    sort = data.get("sort", "") or NEWEST
+    archived = data.get("archived", "")
+    return Asked(
+        query=search.asked(data),
+        sort=sort if column(sort.removeprefix("-")) else NEWEST,
+        group=data.get("group", "") if groupable(data.get("group", "")) else "",
+        archived=archived if archived in ARCHIVED else "",
+        columns=columns or usual(),
+        own=bool(columns),
+        open=data.getlist("open")[:MOST_OPEN] if isinstance(data, QueryDict) else [],
+        page=data.get("page", ""),
+    )
+
+
+def remembered(user: Any, project: Project) -> str:
+    """The columns that a person chose here, as an address names them; "" for the usual ones."""
+    kept = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
+    return written(read(str((kept or {}).get("columns", ""))))
+
+
+def remember(user: Any, project: Project, columns: list[Column]) -> None:
+    """Have these columns from now on; without any, the usual ones."""
+    mine = {"user": user, "project": project, "page": PAGE}
+    if columns:
+        Preference.objects.update_or_create(**mine, defaults={"value": {"columns": written(columns)}})
+    else:
+        Preference.objects.filter(**mine).delete()

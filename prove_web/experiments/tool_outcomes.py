@@ -1,0 +1,227 @@
+"""What became of the calls of a run, by tool: the numbers behind the heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_servers.catalogue import SERVERS
+from training_worker.prove.outcomes import OUTCOMES
+
+from .models import Run
+from .rollout_index import NONE_OFFERED, Counts
+from .tools import server_of
+
+PART = 10  # the first and the last tenth of the steps are a click away
+TITLES = {
+    "succeeded": "Succeeded",
+    "arguments": "Wrong arguments",
+    "order": "Wrong order",
+    "schema": "Schema error",
+    "state": "State refusal",
+    "untried": "Never tried",
+}
+NOT_A_TOOL = "no tool by that name"
+FEWEST = 1  # chances a tool must have had to be offered for more data
+
+
+@dataclass(frozen=True)
+class Range:
+    """Steps from `first` to `last`, both included."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"step {self.first}" if self.first == self.last else f"steps {self.first} to {self.last}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One outcome of one tool: how often, its share of the tool's chances, and that share in the steps before.
+
+    A share is None where there was no chance; `before` too where nothing is compared. `tool` is "" of a whole server.
+    """
+
+    tool: str
+    server: str
+    outcome: str
+    count: int
+    of: int
+    before: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        return part(self.count, self.of)
+
+    @property
+    def change(self) -> float | None:
+        return None if self.share is None or self.before is None else self.share - self.before
+
+    @property
+    def told(self) -> str:
+        """The cell in words. Made here, since a template takes ten times as long for the 2,000 cells of all tools."""
+        words = "no chance in these steps"
+        if self.share is not None:
+            words = f"{self.count:,} of {self.of:,} chances, {share_text(self.share)}"
+        before = "" if self.before is None else f"; before {share_text(self.before)}"
+        return f"{self.tool or self.server or 'Not offered'}, {TITLES[self.outcome].lower()}: {words}{before}"
+
+    @property
+    def asks(self) -> str:
+        """The words that find its rollouts (search.py)."""
+        return f"untried:{self.tool}" if self.outcome == "untried" else f"tool:{self.tool} outcome:{self.outcome}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A tool, or all tools of a server. `counts`, and `before` unless it is (), are in the order of OUTCOMES."""
+
+    tool: str
+    server: str
+    counts: tuple[int, ...]
+    before: tuple[int, ...] = ()
+
+    @property
+    def chances(self) -> int:
+        """The calls of the tool, and the rollouts that needed it and never called it."""
+        return sum(self.counts)
+
+    @property
+    def calls(self) -> int:
+        return self.chances - self.counts[-1]
+
+    @property
+    def seen(self) -> bool:
+        return bool(self.chances or sum(self.before))
+
+    @property
+    def lacking(self) -> float:
+        """The share of chances in which it did not succeed; 0 without any."""
+        return 1 - self.counts[0] / self.chances if self.chances else 0.0
+
+    @property
+    def cells(self) -> list[Cell]:
+        before = self.before or (0,) * len(OUTCOMES)
+        pairs = zip(OUTCOMES, self.counts, before, strict=True)
+        return [
+            Cell(self.tool, self.server, name, now, self.chances, part(then, sum(before))) for name, now, then in pairs
+        ]
+
+    def of(self, outcome: str) -> Cell:
+        return self.cells[OUTCOMES.index(outcome)]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A server's line over those of its tools."""
+
+    whole: Line
+    lines: list[Line]
+
+
+def share_text(value: float | None) -> str:
+    """`12.5 %`; a dash for None."""
+    return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
+
+
+def part(count: int, of: int) -> float | None:
+    return count / of if of else None
+
+
+def tenth(steps: Range, *, last: bool = False) -> Range:
+    """The first or the last tenth of these steps, one step at least."""
+    size = max(1, (steps.last - steps.first + 1) // PART)
+    return Range(steps.last - size + 1, steps.last) if last else Range(steps.first, steps.first + size - 1)
+
+
+def counts_in(run: Run, steps: Range) -> Counts:
+    """What became of the calls of these steps, by tool; steps that are not counted yet are left out."""
+    told = run.kept.filter(outcomes__isnull=False, step__gte=steps.first, step__lte=steps.last)
+    return summed(told.values_list("outcomes", flat=True).iterator())
+
+
+def summed(told: Iterable[Mapping[str, Sequence[int]]]) -> Counts:
+    found: Counts = {}
+    for one in told:
+        for tool, counts in one.items():
+            total = found.setdefault(tool, [0] * len(OUTCOMES))
+            for at, count in enumerate(counts):
+                total[at] += count
+    return found
+
+
+def lines_of(now: Counts, before: Counts | None, servers: Iterable[str]) -> list[Line]:
+    """A line for every tool of these servers, as the catalogue has them, and for every other that is told of."""
+    order = [tool for server in servers for tool in SERVERS[server].tools]
+    names = dict.fromkeys([*order, *sorted(now), *sorted(before or ())])
+    none = [0] * len(OUTCOMES)
+    return [
+        Line(
+            tool,
+            server_of(tool),
+            tuple(now.get(tool, none)),
+            () if before is None else tuple(before.get(tool, none)),
+        )
+        for tool in names
+    ]
+
+
+def narrowed(lines: Iterable[Line], *, server: str = "", words: str = "", seen: bool = True) -> list[Line]:
+    """Of one server, with these words in its name, and only what was needed or called."""
+    return [
+        line
+        for line in lines
+        if (not server or line.server == server)
+        and all(word in (line.tool or NOT_A_TOOL).lower() for word in words.lower().split())
+        and (line.seen or (not seen and line.tool != NONE_OFFERED))
+    ]
+
+
+def sections(lines: Iterable[Line], sort: str) -> list[Section]:
+    """By server, each with its tools; both sorted alike."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line.server, []).append(line)
+    made = {server: whole(server, members) for server, members in found.items()}
+    order = ordered(list(made.values()), sort)
+    return [Section(line, ordered(found[line.server], sort)) for line in order]
+
+
+def whole(server: str, lines: Sequence[Line]) -> Line:
+    """All tools of a server as one."""
+    before = tuple(map(sum, zip(*(line.before for line in lines), strict=True)))
+    return Line("", server, tuple(map(sum, zip(*(line.counts for line in lines), strict=True))), before)
+
+
+def ordered(lines: list[Line], sort: str) -> list[Line]:
+    """By `tool`, `chances`, an outcome's share, or `change-` and an outcome; a minus before it: the largest first.
+
+    Otherwise as they are. What has no value comes last either way.
+    """
+    name = sort.removeprefix("-")
+    if name == "tool":
+        return sorted(lines, key=lambda line: line.tool or line.server, reverse=sort.startswith("-"))
+    value = value_of(name)
+    if value is None:
+        return lines
+    known = [line for line in lines if value(line) is not None]
+    known.sort(key=value, reverse=sort.startswith("-"))
+    return known + [line for line in lines if value(line) is None]
+
+
+def value_of(name: str) -> Callable[[Line], Any] | None:
+    if name == "chances":
+        return lambda line: line.chances
+    if name in TITLES:
+        return lambda line: line.of(name).share
+    if (outcome := name.removeprefix("change-")) in TITLES:
+        return lambda line: line.of(outcome).change
+    return None
+
+
+def worst(lines: Iterable[Line], most: int) -> list[str]:
+    """The tools that most rollouts lack: by how many chances were missed."""
+    known = [line for line in lines if line.server and line.chances >= FEWEST and line.lacking]
+    return [line.tool for line in sorted(known, key=lambda line: -line.lacking * line.chances)[:most]]

@@ -1,0 +1,127 @@
+"""Storing what a job reports: once, in order, of the current attempt only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import IntegerField, Max
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from prove_web.alerts.dispatch import reported
+from prove_web.evaluations.recording import record_evaluation
+from prove_web.experiments.recording import TABLES as MEASURED
+from prove_web.experiments.recording import record_curves
+from prove_web.experiments.rollout_index import slim
+from training_worker.prove.json_numbers import apart, finite
+
+from . import message_broker
+from .jobs import dispatch, finish, locked, lose
+from .models import Job, JobEvent, State
+
+Told = dict[str, Any]
+INTERRUPTED = "interrupted"  # an attempt whose worker was shut down
+
+
+def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True) -> Job | None:
+    """Store a batch of events, or as much of it as follows what is stored; None for a job that is not there.
+
+    Events stored before are skipped; after a gap nothing is stored, and the worker, which sees how far we are, sends
+    again from there. What belongs to another attempt changes nothing.
+    """
+    with transaction.atomic():
+        try:
+            job = locked(job_id)
+        except (Job.DoesNotExist, ValidationError):
+            return None
+        counts = attempt == job.attempt and not job.ended
+        fresh = following(events, job.seq) if counts else []
+        if counts:
+            job.beat_at = timezone.now() if beat else job.beat_at
+            store(job, fresh)
+    message_broker.tell_worker(job)  # what is stored; and if none of it counts, that it does not
+    if fresh:
+        pass_on(job)
+        reported(job, fresh)
+    return job
+
+
+def following(events: Sequence[Told], seq: int) -> list[Told]:
+    """The events numbered seq + 1, seq + 2, ... without a gap."""
+    found: list[Told] = []
+    for event in sorted(events, key=lambda event: int(event["seq"])):
+        if event["seq"] == seq + len(found) + 1:
+            found.append({**event, "data": plain(event)})
+    return found
+
+
+def plain(event: Told) -> Any:
+    """What an event says with null for NaN and infinity, which no JSON column or browser takes.
+
+    Of a step's metrics it is kept which of them were what.
+    """
+    return finite(apart(event["data"]) if event["kind"] in MEASURED else event["data"])
+
+
+def store(job: Job, fresh: Sequence[Told]) -> None:
+    """The events themselves, the curves they are points of, and what they say about the job."""
+    if job.failures and furthest(fresh) > furthest_before(job):
+        job.failures = 0
+    JobEvent.objects.bulk_create(
+        JobEvent(job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=slim(e))
+        for e in fresh
+    )
+    record_curves(job, fresh)
+    record_evaluation(job, fresh)
+    for event in fresh:
+        apply(job, event)
+    job.save()
+
+
+def furthest(events: Sequence[Told]) -> int:
+    """The last step among the events, or 0."""
+    return max((event["data"]["step"] for event in events if event["kind"] == "step"), default=0)
+
+
+def furthest_before(job: Job) -> int:
+    """The last step of the attempts before: to get there again is no progress."""
+    told = JobEvent.objects.filter(job=job, kind="step", attempt__lt=job.attempt)
+    return told.aggregate(last=Max(Cast("data__step", IntegerField())))["last"] or 0
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def apply(job: Job, event: Told) -> None:
+    """What one event says about the job itself."""
+    job.seq, data = event["seq"], event["data"]
+    match event["kind"]:
+        case "started":
+            job.started_at, job.worker = job.started_at or moment(event["at"]), str(data.get("worker", ""))[:120]
+            job.state = State.STARTING if job.state == State.QUEUED else job.state
+        case "progress":
+            job.done, job.total, job.line = data["done"], data["total"], data["line"][:300]
+            job.seconds_left = data["seconds_left"]
+            job.state = State.RUNNING if job.state in (State.QUEUED, State.STARTING) else job.state
+        case "ended" if data["state"] in (State.LOST, INTERRUPTED):
+            lose(job, data["error"], fault=data["state"] == State.LOST)
+        case "ended":
+            finish(job, State(data["state"]), data["error"])
+            job.result = data["result"] or job.result
+            job.done = job.total if data["state"] == State.DONE else job.done
+
+
+def pass_on(job: Job) -> None:
+    """What others hear once it is stored: the sockets, the job's next attempt, the jobs that waited for this one."""
+    message_broker.hint(job)
+    if job.state == State.QUEUED:
+        dispatch(job.pk)
+    if job.state == State.DONE:
+        message_broker.later("prove_web.live.job_done", job=str(job.id))
+        for waiting in job.waiting.filter(state=State.QUEUED):
+            dispatch(waiting.pk)

@@ -1,0 +1,49 @@
+"""Who may follow what: asked once for all who follow it, in one query however many they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
+
+from prove_web.accounts.models import Membership, Organisation, User
+from prove_web.accounts.roles import Action, Role
+from prove_web.accounts.second_factor import exists, open_now
+from prove_web.review.blinding import blind_since
+from prove_web.trajectories.models import Trajectory
+
+Topic = tuple[str, str]  # ("job", id), ("project", id), ("session", id) or ("trajectory", id)
+OWNER_OF = {
+    "job": "projects__jobs",
+    "project": "projects",
+    "session": "projects__sessions",
+    "trajectory": "projects__datasets__trajectories",
+}
+KEPT = {  # and what must not be deleted, besides the project
+    "job": ("projects__jobs__run", "projects__jobs__dataset"),
+    "trajectory": ("projects__datasets",),
+}
+
+
+def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
+    """Those of the people, by their keys, who may see what the topic is about; None where there is no such thing."""
+    kind, key = topic
+    kept = {f"{each}__deleted_at": None for each in ("projects", *KEPT.get(kind, ()))}
+    try:
+        organisation = Organisation.objects.get(**{OWNER_OF[kind]: key}, **kept)
+    except (ObjectDoesNotExist, ValidationError):
+        return None
+    entered = open_now("organisation") | exists("user")
+    roles = Membership.objects.filter(entered, organisation=organisation, user__in=set(people), user__is_active=True)
+    may = {user for user, role in roles.values_list("user", "role") if Role(role).covers(Action.VIEW)}
+    return may - blind_to(key, may) if kind == "trajectory" else may
+
+
+def blind_to(trajectory: str, people: Iterable[int]) -> set[int]:
+    """Those who have yet to review it blind: what others say of it is not told to them, nor that they do."""
+    row = (
+        Trajectory.objects.select_related("dataset__project__organisation")
+        .defer("record", "rollout")
+        .get(pk=trajectory)
+    )
+    return {one.pk for one in User.objects.filter(pk__in=people) if blind_since(row, one)}

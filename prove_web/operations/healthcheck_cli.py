@@ -1,0 +1,42 @@
+"""Health check: `python -m prove_web.operations.healthcheck_cli` exits with 0 when the site is ready. No Django.
+
+The web process of this machine is asked at PROVE_PORT, under a name that PROVE_HOSTS lets it answer to.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+
+ALIVE, READY = "/health/", "/health/ready/"
+
+
+def ask(host: str, port: int, path: str) -> tuple[int, str] | None:
+    """Status and text of the answer; None without one."""
+    connection = http.client.HTTPConnection(host, port, timeout=10)
+    try:
+        connection.request("GET", path, headers={"Host": known_name()})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def known_name() -> str:
+    """A name that the site answers to."""
+    name = os.environ.get("PROVE_HOSTS", "").split(",")[0].strip().lstrip(".")
+    return "localhost" if not name or "*" in name else name
+
+
+def main(path: str = READY) -> int:
+    port = int(os.environ.get("PROVE_PORT") or 8000)
+    answer = ask("127.0.0.1", port, path)
+    print(answer[1] if answer else f"nothing answers at port {port}: is the web process up?")
+    return 0 if answer and answer[0] == 200 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:2]))

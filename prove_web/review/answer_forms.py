@@ -1,0 +1,153 @@
+"""Answers to the questions of a queue: as the fields of a form, and as a review keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .annotation_targets import Shape
+from .schema import LabelSchema, Question
+
+TRAJECTORY, TURN, CALL, CORRECTED = "a", "t", "c", "x"
+GROUPS = {TURN: "turns", CALL: "calls"}
+LONGEST_TEXT = 4_000  # characters of an answer in words
+LONGEST_COMMENT = 20_000
+LONGEST_ARGUMENTS = 50_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question at one place: `name` is its field, `number` the turn or call it is about."""
+
+    name: str
+    question: Question
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a form says. `wrong` could never be kept; with `unready`, a draft is kept but not complete."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+    comment: str = ""
+    wrong: dict[str, str] = field(default_factory=dict)
+    unready: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """Each fault by its field; "" is the form as a whole."""
+        return self.wrong | self.unready
+
+
+def asked(schema: LabelSchema, shape: Shape) -> Iterator[Asked]:
+    """Every question wherever it is asked: of the whole, then of each turn, then of each call."""
+    yield from (Asked(f"{TRAJECTORY}-{one.name}", one) for one in schema.of("trajectory"))
+    for turn in shape.turns:
+        yield from (Asked(f"{TURN}-{turn.number}-{one.name}", one, turn.number) for one in schema.of("turn"))
+    for call in shape.calls:
+        yield from (Asked(f"{CALL}-{call.number}-{one.name}", one, call.number) for one in schema.of("call"))
+
+
+def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]]) -> Read:
+    """The answers that the fields of a form give; a field may have several values."""
+    found = Read(comment=clean(" ".join(posted.get("comment", ()))))
+    if len(found.comment) > LONGEST_COMMENT:
+        found.wrong["comment"] = (
+            f"A comment has at most {LONGEST_COMMENT:,} characters; this has {len(found.comment):,}."
+        )
+    known = {one.name: one for one in asked(schema, shape)}
+    for name, one in known.items():
+        take(found, one, [clean(value) for value in posted.get(name, ()) if value.strip()])
+    corrections = {f"{CORRECTED}-{call.number}" for call in shape.calls}
+    for call in shape.calls:
+        correct(found, call.number, call.arguments, clean("".join(posted.get(f"{CORRECTED}-{call.number}", ()))))
+    prefixes = tuple(f"{prefix}-" for prefix in (*GROUPS, TRAJECTORY, CORRECTED))
+    if any(name.startswith(prefixes) and name not in known and name not in corrections for name in posted):
+        found.wrong[""] = "An answer is to a question that this queue does not ask. Load the page again."
+    return found
+
+
+def take(found: Read, one: Asked, values: list[str]) -> None:
+    """Put one field's answer where it belongs, or its fault."""
+    if not values:
+        if one.question.required:
+            found.unready[one.name] = "This needs an answer."
+        return
+    answer, fault = answered(one.question, values)
+    if fault:
+        found.wrong[one.name] = fault
+        return
+    group = GROUPS.get(one.name[0])
+    place = found.answers.setdefault(group, {}).setdefault(str(one.number), {}) if group else found.answers
+    place[one.question.name] = answer
+
+
+def answered(question: Question, values: list[str]) -> tuple[Any, str]:
+    """An answer of the question's kind and "", or None and what is wrong with it."""
+    if question.kind == "text":
+        long = len(values[0]) > LONGEST_TEXT
+        return values[0], f"At most {LONGEST_TEXT:,} characters; this has {len(values[0]):,}." if long else ""
+    if question.kind == "rating":
+        grades = {str(grade): grade for grade in range(1, question.most + 1)}
+        return grades.get(values[0]), "" if values[
+            0
+        ] in grades else f"It takes a whole number from 1 to {question.most}."
+    if strange := [value for value in values if value not in question.choices]:
+        return None, f"“{strange[0][:80]}” is none of its choices: {', '.join(question.choices)}."
+    if question.kind == "tags":
+        return [choice for choice in question.choices if choice in values], ""
+    return values[0], "" if len(set(values)) == 1 else "It takes one of its choices."
+
+
+def correct(found: Read, number: int, arguments: dict[str, Any] | None, text: str) -> None:
+    """The arguments that a call should have had, where they are others; text that is no JSON yet waits in the draft."""
+    if not text.strip():
+        return
+    name = f"{CORRECTED}-{number}"
+    if len(text) > LONGEST_ARGUMENTS:
+        found.wrong[name] = f"At most {LONGEST_ARGUMENTS:,} characters; this has {len(text):,}."
+        return
+    value = arguments_in(text)
+    if value is None:
+        found.unready[name] = 'Arguments are a JSON object, such as {"name": "value"}.'
+    if value is None or value != arguments:
+        found.answers.setdefault("corrected", {})[str(number)] = text if value is None else value
+
+
+def arguments_in(text: str) -> dict[str, Any] | None:
+    """The arguments that a text spells out; None where it is no JSON object."""
+    try:
+        value = json.loads(text, parse_constant=lambda name: 1 / 0)
+    except (ValueError, RecursionError, ZeroDivisionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def values(answers: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The fields of a form that say these answers."""
+    found: dict[str, list[str]] = {}
+    for name, value in answers.items():
+        if name == "corrected":
+            found |= {f"{CORRECTED}-{number}": [spelled(given)] for number, given in value.items()}
+        elif name in GROUPS.values():
+            prefix = next(key for key, group in GROUPS.items() if group == name)
+            found |= {f"{prefix}-{at}-{one}": texts(given) for at, its in value.items() for one, given in its.items()}
+        else:
+            found[f"{TRAJECTORY}-{name}"] = texts(value)
+    return found
+
+
+def texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+
+
+def spelled(arguments: Any) -> str:
+    """Arguments as a person edits them; a draft's text as it was typed."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, indent=2, ensure_ascii=False)
+
+
+def clean(text: str) -> str:
+    """Without what a database refuses: zero bytes, and halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode().replace("\r\n", "\n")

@@ -1,0 +1,106 @@
+"""Where reviewers disagree: which answers are given in place of which, who stands apart, and about what."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .agreement import ENOUGH, tables
+from .coefficients import RESAMPLES, SEED, Counts, Estimate, between
+from .label_matrix import Answers, Unit
+
+MOST = 12  # units that are listed
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One cell: of the pairs of answers with the one of its row, how many have the other, and which share that is."""
+
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Apart:
+    """One reviewer: how often they said what others said of the same units, and what they say in place of what."""
+
+    person: int
+    units: int
+    agrees: Estimate | None
+    instead: tuple[str, str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """One unit: the share of pairs of its answers that are equal, and how often each was given."""
+
+    unit: Unit
+    agrees: float
+    given: tuple[tuple[str, int], ...]
+
+
+def shared(answers: Answers) -> dict[Unit, Mapping[int, int]]:
+    """The units that two people or more answered."""
+    return {unit: given for unit, given in answers.given.items() if len(given) > 1}
+
+
+def confusion(answers: Answers) -> Counts:
+    """How often one of two people said the first and the other the second, (values, values): each pair from both
+    sides, so that equal answers count twice."""
+    size = len(answers.facet.values)
+    whole = np.zeros((size, size), dtype=np.int64)
+    for table in tables(answers.given, answers.facet).values():
+        whole += table
+    return whole + whole.T
+
+
+def cells(counts: Counts) -> list[list[Pairs]]:
+    """The same as rows of pairs and their shares."""
+    return [
+        [Pairs(int(one) // (2 if at == place else 1), float(one / max(1, row.sum()))) for place, one in enumerate(row)]
+        for at, row in enumerate(counts)
+    ]
+
+
+def apart(answers: Answers) -> list[Apart]:
+    """Everyone who is still here and shared a unit, who agrees least first; too few units come last."""
+    each, said = defaultdict[int, list[float]](list), defaultdict[int, Counter[tuple[int, int]]](Counter)
+    for given in shared(answers).values():
+        for person, value in given.items():
+            others = [other for who, other in given.items() if who != person]
+            each[person].append(sum(other == value for other in others) / len(others))
+            said[person].update((value, other) for other in others if other != value)
+    found = [one(person, each[person], said[person], answers.facet.values) for person in each if person > 0]
+    return sorted(found, key=lambda one: (one.agrees is None, one.agrees.value if one.agrees else 0.0, one.person))
+
+
+def one(person: int, agrees: Sequence[float], said: Counter[tuple[int, int]], values: Sequence[str]) -> Apart:
+    """`agrees` has the share of others who said the same, unit by unit."""
+    most = min(said, key=lambda pair: (-said[pair], pair), default=None)
+    instead = (values[most[0]], values[most[1]], said[most]) if most else None
+    return Apart(person, len(agrees), mean(agrees) if len(agrees) >= ENOUGH else None, instead)
+
+
+def mean(values: Iterable[float]) -> Estimate:
+    """The mean of what lies between 0 and 1; its interval by bootstrap, none where all are the same."""
+    known = np.array([*values], dtype=np.float64)
+    if known.max() == known.min():
+        return Estimate(float(known.mean()))
+    different, times = np.unique(known, return_counts=True)
+    drawn = np.random.default_rng(SEED).multinomial(len(known), times / len(known), RESAMPLES)
+    return Estimate(float(known.mean()), *between(drawn @ different / len(known)))
+
+
+def disputed(answers: Answers, items: Iterable[int]) -> list[Disputed]:
+    """The units of these items that people agree on least; none that they agree on."""
+    here, found = set(items), list[Disputed]()
+    for unit, given in shared(answers).items():
+        counts = Counter(given.values())
+        equal = sum(count * (count - 1) for count in counts.values()) / (len(given) * (len(given) - 1))
+        if unit[0] in here and equal < 1:
+            told = tuple((answers.facet.values[value], counts[value]) for value in sorted(counts))
+            found.append(Disputed(unit, equal, told))
+    return sorted(found, key=lambda one: (one.agrees, -sum(count for _, count in one.given), one.unit))[:MOST]

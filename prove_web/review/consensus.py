@@ -1,0 +1,90 @@
+"""What becomes of an item: settled where its reviewers agree on the verdict, in conflict where they do not.
+
+The first N complete reviews decide; what comes later is kept beside them. An adjudicator's own review settles for good.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from prove_web.accounts.models import User
+
+from .acceptance import Drifted, NotChecked, accept
+from .history import decide
+from .models import Item, Queue, Review
+from .schema import ACCEPT, VERDICT
+
+Decided = tuple[Any, str]  # state and verdict
+
+
+def deciding(item: Item, reviewers: int) -> list[Review]:
+    """The reviews that decide: the first that were complete."""
+    return list(complete(item).order_by("done_at", "pk")[:reviewers])
+
+
+def complete(item: Item) -> QuerySet[Review]:
+    return item.reviews.filter(adjudicates=False, state=Review.State.DONE)
+
+
+def adjudication(item: Item) -> Review | None:
+    """The review that settled it over the heads of others, or None."""
+    found: Review | None = item.reviews.filter(adjudicates=True, state=Review.State.DONE).order_by("-done_at").first()
+    return found
+
+
+def decided(item: Item, reviewers: int) -> Decided:
+    """How the item stands by its reviews."""
+    if (last := adjudication(item)) is not None:
+        return Item.State.SETTLED, last.answers[VERDICT]
+    made = deciding(item, reviewers)
+    if len(made) < reviewers:
+        return Item.State.OPEN, ""
+    verdicts = {review.answers.get(VERDICT) for review in made}
+    return (Item.State.SETTLED, verdicts.pop()) if len(verdicts) == 1 else (Item.State.CONFLICT, "")
+
+
+def settle(item: Item, reviewers: int, user: User, reason: str = "") -> None:
+    """Bring an item's state in line with its reviews, and verify what is accepted by it.
+
+    Raises what `accept` raises, Drifted before all: the transaction around it then undoes the rest.
+    """
+    state, verdict = decided(item, reviewers)
+    last = adjudication(item)
+    settler = last.reviewer if last else None
+    if [item.state, item.verdict, item.settled_by] == [state, verdict, settler]:
+        return
+    was_accepted = item.verdict == ACCEPT
+    stand(item, state, verdict, settler, user)
+    if verdict == ACCEPT and not was_accepted:
+        accept(item.trajectory, user, item, reason)
+    elif was_accepted and verdict != ACCEPT:
+        item.acceptances.all().delete()
+
+
+def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
+    """Settle an item anew where nobody is at hand to give a reason: one that drifted is for an adjudicator."""
+    try:
+        with transaction.atomic():
+            settle(item, reviewers, user)
+    except (Drifted, NotChecked):
+        stand(item, Item.State.CONFLICT, "", None, user)
+
+
+def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User) -> None:
+    """Keep how an item stands from now on, after what this person did."""
+    before = item.settled_by, item.verdict
+    item.state, item.verdict, item.settled_by = state, verdict, settler
+    item.settled_at = timezone.now() if state == Item.State.SETTLED else None
+    item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
+    decide(item, user, *before)
+
+
+def conflicting(queue: Queue, after: int = 0) -> Item | None:
+    """The next item in conflict behind a place, or else the first; None where there is none."""
+    rows = queue.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).order_by("position")
+    found: Item | None = rows.filter(position__gt=after).first() or rows.first()
+    return found

@@ -1,0 +1,76 @@
+"""Making a queue: its number, its items in order, and whom they are assigned to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Max
+
+from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.models import Project, User
+
+from .assignment import locked
+from .consensus import settle_or_ask
+from .models import Item, Queue
+from .notification_rules import tell_assigned
+
+BATCH = 500
+
+
+@transaction.atomic
+def make_queue(
+    project: Project, user: User, trajectories: Sequence[int], people: Sequence[User] = (), **what: object
+) -> Queue:
+    """A queue over these trajectories, in this order; with people, each item is assigned to as many as it takes."""
+    hold_kept(project)  # of two at once, one is numbered first
+    number = (project.queues.aggregate(last=Max("number"))["last"] or 0) + 1
+    queue = Queue.objects.create(project=project, number=number, created_by=user, pull=not people, **what)
+    made = [Item(queue=queue, position=at, trajectory_id=key) for at, key in enumerate(trajectories, start=1)]
+    Item.objects.bulk_create(made, batch_size=BATCH)
+    assign(queue, people)
+    return queue
+
+
+@transaction.atomic
+def assign(queue: Queue, people: Sequence[User]) -> None:
+    """Give every open item of a queue to as many of these people as it takes, in turn; to nobody, it is for all."""
+    queue = locked(queue)
+    items = list(queue.items.filter(state=Item.State.OPEN).values_list("pk", flat=True))
+    through, each = Item.assigned.through, min(queue.reviewers, len(people))
+    through.objects.filter(item__queue=queue, item__state=Item.State.OPEN).delete()
+    rows = [
+        through(item_id=item, user_id=people[(place * each + offset) % len(people)].pk)
+        for place, item in enumerate(items)
+        for offset in range(each)
+    ]
+    through.objects.bulk_create(rows, batch_size=BATCH)
+    if rows:
+        tell_assigned(queue, people)
+
+
+def close(queue: Queue, at: datetime | None) -> None:
+    """Take no more answers, or take them again."""
+    with transaction.atomic():
+        current = locked(queue)
+        current.closed_at = at
+        current.save(update_fields=["closed_at"])
+
+
+@transaction.atomic
+def change(queue: Queue, user: User, **what: object) -> None:
+    """Change how a queue is reviewed. With another number of reviewers, its items are settled anew.
+
+    Its questions stay as they are once anyone has answered.
+    """
+    current = locked(queue)
+    before = current.reviewers
+    if current.items.filter(reviews__isnull=False).exists():
+        what.pop("schema", None)
+    for name, value in what.items():
+        setattr(current, name, value)
+    current.save(update_fields=[*what])
+    if current.reviewers != before:
+        for item in current.items.filter(reviews__isnull=False).distinct():
+            settle_or_ask(item, current.reviewers, user)

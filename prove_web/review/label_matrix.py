@@ -1,0 +1,146 @@
+"""What people answered about the same things, question by question: what agreement is counted over.
+
+Only complete reviews count, and none that adjudicates. A question with tags is as many questions as it has tags, each
+answered by ticking it or not. A unit is a trajectory in a queue, or one of its turns or calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from prove_web.accounts.models import Project
+
+from .blinding import Blind
+from .models import Queue, Review
+from .schema import BadSchema, Question, read_schema
+
+NO, YES = "no", "yes"
+INSIDE = {"turn": "turns", "call": "calls"}
+Unit = tuple[int, str]  # the item, and the number of the turn or call, or ""
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A question with one answer out of `values`: a choice, a rating, or one tag. Equal facets of queues are one."""
+
+    name: str
+    title: str
+    kind: str
+    scope: str
+    values: tuple[str, ...]
+    tag: str = ""
+
+    @property
+    def level(self) -> str:
+        """The level of measurement of its answers: ratings have an order, names have none."""
+        return "ordinal" if self.kind == "rating" else "nominal"
+
+    @property
+    def key(self) -> str:
+        """What an address names it by."""
+        return f"{self.name}:{self.tag}" if self.tag else self.name
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}: {self.tag}" if self.tag else self.title
+
+
+@dataclass
+class Answers:
+    """The answers to one facet: of each unit who gave which (its place in `values`), and when the last came."""
+
+    facet: Facet
+    given: dict[Unit, dict[int, int]] = field(default_factory=dict)
+    last: dict[Unit, datetime] = field(default_factory=dict)
+
+    def add(self, unit: Unit, reviewer: int, value: int, at: datetime) -> None:
+        self.given.setdefault(unit, {})[reviewer] = value
+        self.last[unit] = max(at, self.last.get(unit, at))
+
+
+@dataclass(frozen=True)
+class Told:
+    """One complete review; `reviewer` is below 0 for somebody who left, and tells them from others all the same."""
+
+    item: int
+    reviewer: int
+    answers: Mapping[str, Any]
+    at: datetime
+
+
+def collected(project: Project, queue: Queue | None = None, blind: Blind | None = None) -> list[Answers]:
+    """The answers to every facet that anyone was asked, in the order of the questions; newest queues first. None about
+    what one has yet to review `blind`."""
+    found: dict[Facet, Answers] = {}
+    for each in [queue] if queue else project.queues.all():
+        try:
+            schema = read_schema(each.schema)
+        except BadSchema:
+            continue
+        reviews = [*told_in(each, blind or Blind(None, project))]
+        for question in schema.questions:
+            units = inside(question, reviews)
+            for facet in facets(question):
+                answers = found.setdefault(facet, Answers(facet))
+                for review, number, value in values(question, facet, reviews, units):
+                    answers.add((review.item, number), review.reviewer, value, review.at)
+    return [*found.values()]
+
+
+def told_in(queue: Queue, blind: Blind) -> Iterator[Told]:
+    done = Review.objects.filter(item__queue=queue, state=Review.State.DONE, adjudicates=False)
+    done = blind.told(done, "item__trajectory")
+    for pk, item, reviewer, answers, saved, at in done.values_list(
+        "pk", "item", "reviewer", "answers", "saved_at", "done_at"
+    ):
+        yield Told(item, reviewer or -pk, answers, at or saved)
+
+
+def facets(question: Question) -> list[Facet]:
+    rest = {"name": question.name, "title": question.title, "kind": question.kind, "scope": question.scope}
+    match question.kind:
+        case "choice":
+            return [Facet(values=question.choices, **rest)]
+        case "rating":
+            return [Facet(values=tuple(map(str, range(1, question.most + 1))), **rest)]
+        case "tags":
+            return [Facet(values=(NO, YES), tag=tag, **rest) for tag in question.choices]
+    return []
+
+
+def inside(question: Question, reviews: Iterable[Told]) -> dict[int, set[str]]:
+    """The turns or calls of each item that anyone said anything about; of a whole trajectory, itself."""
+    found: dict[int, set[str]] = {}
+    for review in reviews:
+        place = INSIDE.get(question.scope)
+        numbers = {""} if place is None else set(mapping(review.answers.get(place)))
+        found.setdefault(review.item, set()).update(numbers)
+    return found
+
+
+def values(
+    question: Question, facet: Facet, reviews: Iterable[Told], units: Mapping[int, set[str]]
+) -> Iterator[tuple[Told, str, int]]:
+    """Each answer to a facet: whose, about which turn or call, and its place among the facet's values.
+
+    A tag that was not ticked in a complete review is a no; a question without an answer is none.
+    """
+    places = {value: place for place, value in enumerate(facet.values)}
+    for review in reviews:
+        for number in sorted(units[review.item]):
+            told = (
+                review.answers if not number else mapping(mapping(review.answers.get(INSIDE[facet.scope])).get(number))
+            )
+            answer = told.get(question.name)
+            if facet.tag:
+                yield review, number, places[YES if isinstance(answer, list) and facet.tag in answer else NO]
+            elif isinstance(answer, str | int) and str(answer) in places:
+                yield review, number, places[str(answer)]
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """What a browser sent is not trusted to have the form that it should have."""
+    return value if isinstance(value, Mapping) else {}

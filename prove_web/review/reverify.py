@@ -1,0 +1,69 @@
+"""All that was accepted, replayed again: what holds as it was accepted, and what has drifted since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from django.db.models import Max, QuerySet
+
+from prove_web.accounts.models import Project
+
+from .acceptance import Checked, check
+from .loading import NotChecked
+from .models import Acceptance
+
+EQUAL = 1e-9
+
+
+@dataclass
+class Verified:
+    """What became of the accepted trajectories; by their address those that drifted, and that could not be replayed.
+
+    `other_code` counts those that hold although their servers have other code than at their acceptance.
+    """
+
+    total: int = 0
+    held: int = 0
+    other_code: int = 0
+    drifted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def accepted(project: Project | None = None) -> QuerySet[Acceptance]:
+    """The newest acceptance of every trajectory, of one project or of all."""
+    rows = Acceptance.objects.filter(trajectory__dataset__project=project) if project else Acceptance.objects.all()
+    newest = rows.order_by().values("trajectory").annotate(newest=Max("pk")).values("newest")
+    found = Acceptance.objects.filter(pk__in=newest).order_by("pk")
+    return found.select_related("trajectory__dataset__project__organisation")
+
+
+def verify(rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = lambda done, total: None) -> Verified:
+    found = Verified(total=rows.count())
+    for done, acceptance in enumerate(rows.iterator(chunk_size=200), 1):
+        where = acceptance.trajectory.get_absolute_url()
+        try:
+            checked = check(acceptance.trajectory)
+        except NotChecked as why:
+            found.broken[where] = str(why)
+        else:
+            if drift := since(acceptance, checked):
+                found.drifted[where] = drift
+            else:
+                found.held += 1
+                found.other_code += checked.fingerprint != acceptance.fingerprint
+        progress(done, found.total)
+    return found
+
+
+def since(acceptance: Acceptance, checked: Checked) -> tuple[str, ...]:
+    """What differs from what was accepted; that which was accepted in spite of it does not count."""
+    drift = [text for text in checked.drift if text not in acceptance.drift]
+    if not drift and checked.digest != acceptance.digest:
+        drift.append("At its end the world is another one than at the acceptance.")
+    then = acceptance.reward["total"] if acceptance.reward else None
+    now = checked.reward.total if checked.reward else None
+    same = then == now or (then is not None and now is not None and abs(then - now) <= EQUAL)
+    if not drift and not same:
+        drift.append(f"It earned {then} when it was accepted, and earns {now} now.")
+    return tuple(drift)

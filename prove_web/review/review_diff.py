@@ -1,0 +1,52 @@
+"""Reviews of one item side by side: what each says to every question, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .annotation_targets import Shape
+from .answer_forms import CALL, CORRECTED, TURN, asked, values
+from .models import Review
+from .schema import LabelSchema
+
+PLACES = {TURN: "Turn", CALL: "Call"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question and what each review says to it, in their order; `anchor` is the turn or call it is about."""
+
+    title: str
+    cells: tuple[str, ...]
+    place: str = ""
+    anchor: str = ""
+    long: bool = False
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.cells)) > 1
+
+
+def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list[Row]:
+    """A row for everything that any of them answered; without reviews, none."""
+    given = [values(review.answers) for review in reviews]
+    rows = []
+    for one in asked(schema, shape):
+        cells = tuple(", ".join(each.get(one.name, ())) for each in given)
+        kind = PLACES.get(one.name[0], "")
+        if any(cells):
+            place = f"{kind} {one.number}" if kind else ""
+            rows.append(Row(one.question.title, cells, place, place.lower().replace(" ", "-")))
+    for call in shape.calls:
+        cells = tuple("".join(each.get(f"{CORRECTED}-{call.number}", ())) for each in given)
+        if any(cells):
+            rows.append(Row("Corrected arguments", cells, f"Call {call.number}", f"call-{call.number}", long=True))
+    comments = tuple(review.comment for review in reviews)
+    return [*rows, Row("Comment", comments, long=True)] if any(comments) else rows
+
+
+def agreed(reviews: Sequence[Review]) -> dict[str, list[str]]:
+    """The fields that all of them filled in alike."""
+    first, *rest = [values(review.answers) for review in reviews] or [{}]
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in rest)}

@@ -1,0 +1,103 @@
+"""The form of a review as a page shows it: every question at its place, with what was answered so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .annotation_targets import Made, Said, Shape
+from .answer_forms import CORRECTED, TRAJECTORY, Asked, asked, spelled, values
+from .models import Review
+from .schema import LabelSchema
+
+DIGITS = 9  # choices that have a key
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice of a question; `key` chooses it, as far as there are keys."""
+
+    value: str
+    chosen: bool
+    key: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One question of the form, with what was answered and what is wrong with it."""
+
+    asked: Asked
+    given: tuple[str, ...]
+    fault: str = ""
+
+    @property
+    def options(self) -> list[Option]:
+        question = self.asked.question
+        grades = tuple(map(str, range(1, question.most + 1)))
+        choices = {"rating": grades, "text": ()}.get(question.kind, question.choices)
+        return [Option(one, one in self.given, str(at) if at <= DIGITS else "") for at, one in enumerate(choices, 1)]
+
+    @property
+    def text(self) -> str:
+        return self.given[0] if self.given else ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A turn or a call, and what is asked about it; of a call, its arguments as recorded and as they should be."""
+
+    at: Said | Made
+    lines: tuple[Line, ...]
+    recorded: str = ""
+    arguments: str = ""
+    fault: str = ""
+
+    @property
+    def corrected(self) -> bool:
+        return self.arguments != self.recorded
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All questions, of the whole and by place, with the comment."""
+
+    whole: tuple[Line, ...]
+    turns: tuple[Place, ...]
+    calls: tuple[Place, ...]
+    comment: str = ""
+    comment_fault: str = ""
+
+    @property
+    def placed(self) -> bool:
+        return bool(self.turns)
+
+
+def sheet(
+    schema: LabelSchema,
+    shape: Shape,
+    review: Review | None,
+    posted: Mapping[str, list[str]] | None = None,
+    faults: Mapping[str, str] | None = None,
+) -> Sheet:
+    """The form with a review's answers, or with what was just sent and what is wrong with it."""
+    wrong = faults or {}
+    kept = values(review.answers) | {"comment": [review.comment]} if review else {}
+    given = kept if posted is None else posted
+    lines = [Line(one, tuple(given.get(one.name, ())), wrong.get(one.name, "")) for one in asked(schema, shape)]
+
+    def at(prefix: str, number: int) -> tuple[Line, ...]:
+        return tuple(line for line in lines if line.asked.name.startswith(f"{prefix}-{number}-"))
+
+    def call(made: Made) -> Place:
+        name, recorded = f"{CORRECTED}-{made.number}", spelled(made.arguments or {})
+        text = "".join(given.get(name, ())) or recorded
+        return Place(made, at("c", made.number), recorded, text, wrong.get(name, ""))
+
+    turns = tuple(Place(said, at("t", said.number)) for said in shape.turns if any(schema.of("turn")))
+    return Sheet(
+        tuple(line for line in lines if line.asked.name.startswith(f"{TRAJECTORY}-")),
+        turns,
+        tuple(map(call, shape.calls)),
+        "".join(given.get("comment", ())),
+        wrong.get("comment", ""),
+    )

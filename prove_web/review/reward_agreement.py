@@ -1,0 +1,208 @@
+"""The reward as an annotator: it accepts what earns at least a threshold; how far that agrees with people.
+
+The same of each component by itself. A verdict of `accept` is for, `reject` and `fix` are against.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from prove_web.accounts.models import Project
+
+from .agreement import ENOUGH
+from .blinding import Blind
+from .coefficients import Counts, Estimate, Floats, ac1, alpha, percent
+from .models import Item, Queue
+from .schema import ACCEPT, FIX, VERDICT
+from .visible_labels import told
+
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
+PARTS = ("reward", *COMPONENTS)
+Basis = Literal["settled", "reviews"]
+FEW = 60  # thresholds of a sweep
+MIDDLE = 0.65  # of what the paper's reward can be
+Z = 1.959964
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What people made of a trajectory, and what the reward did: `scores` has the parts there are."""
+
+    item: int
+    queue: int
+    position: int
+    dataset: int
+    example: str
+    query: str
+    trajectory: int
+    verdict: str
+    scores: dict[str, float]
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict == ACCEPT
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Accepting from a threshold on: its agreement with people, and how it errs: shares of the accepted that it lets
+    through, and of the others."""
+
+    threshold: float
+    percent: Estimate
+    ac1: Estimate
+    alpha: Estimate | None
+    hits: float | None
+    false_alarms: float | None
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """One part of the reward beside people: over so many units, of which people accepted so many.
+
+    `auc` is the chance that an accepted unit scores higher than another, ties half (the area under the ROC curve);
+    `best` is the cut of the highest AC1 on these same units. All None where there are too few, or where people
+    accepted all or none of them.
+    """
+
+    part: str
+    units: int
+    accepted: int
+    auc: Estimate | None = None
+    cuts: tuple[Cut, ...] = ()
+
+    @property
+    def best(self) -> Cut | None:
+        return max(self.cuts, key=lambda cut: cut.ac1.value, default=None)
+
+    @property
+    def start(self) -> float:
+        """The threshold that one begins with: the best, or else the middle of what the paper's reward can be."""
+        return self.best.threshold if self.best else MIDDLE
+
+    @property
+    def enough(self) -> bool:
+        return self.units >= ENOUGH
+
+    @property
+    def unmeasurable(self) -> str:
+        """Why agreement cannot be measured although there are enough units: people decided all of them alike."""
+        if not self.enough or 0 < self.accepted < self.units:
+            return ""
+        return f"Not measurable: people accepted {'all' if self.accepted else 'none'} of them."
+
+
+def judged(
+    project: Project, queue: Queue | None = None, basis: Basis = "settled", fix: bool = True, blind: Blind | None = None
+) -> list[Judged]:
+    """Every settled verdict, or the verdict of each complete review, of a trajectory that has a reward.
+
+    Without `fix` those that people want mended are left out; so is what one has yet to review `blind`.
+    """
+    blind = blind or Blind(None, project)
+    rows = of_items(blind, queue) if basis == "settled" else of_reviews(blind, queue)
+    return [one for one in rows if fix or one.verdict != FIX]
+
+
+def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+    items = Item.objects.filter(queue__project=blind.project, state=Item.State.SETTLED).exclude(verdict="")
+    items = blind.told(items, "trajectory")
+    items = items.filter(queue=queue) if queue else items
+    for row in items.filter(trajectory__reward__isnull=False).order_by("pk").values(*fields("")):
+        yield of_row(row, row["verdict"])
+
+
+def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+    reviews = blind.told(told().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory")
+    reviews = reviews.filter(item__queue=queue) if queue else reviews
+    reviews = reviews.filter(item__trajectory__reward__isnull=False).order_by("pk")
+    for row in reviews.values("answers", *(f"item__{name}" for name in fields(""))):
+        verdict = row["answers"].get(VERDICT) if isinstance(row["answers"], dict) else None
+        if isinstance(verdict, str) and verdict:
+            yield of_row({name.removeprefix("item__"): value for name, value in row.items()}, verdict)
+
+
+def fields(prefix: str) -> list[str]:
+    own = ["pk", "position", "verdict", "queue__number"]
+    of_trajectory = ["pk", "example", "query", "dataset__number", *PARTS]
+    return [f"{prefix}{name}" for name in (*own, *(f"trajectory__{name}" for name in of_trajectory))]
+
+
+def of_row(row: dict[str, Any], verdict: str) -> Judged:
+    scores = {part: row[f"trajectory__{part}"] for part in PARTS}
+    return Judged(
+        item=row["pk"],
+        queue=row["queue__number"],
+        position=row["position"],
+        dataset=row["trajectory__dataset__number"],
+        example=row["trajectory__example"],
+        query=row["trajectory__query"],
+        trajectory=row["trajectory__pk"],
+        verdict=verdict,
+        scores={part: value for part, value in scores.items() if value is not None},
+    )
+
+
+def annotator(units: Sequence[Judged], part: str = "reward") -> Annotator:
+    """One part of the reward over the units that have it; abstentions have a total alone."""
+    having = [one for one in units if part in one.scores]
+    people = np.array([one.accepted for one in having], dtype=bool)
+    scores = np.array([one.scores[part] for one in having], dtype=np.float64)
+    seen: dict[str, Any] = {"part": part, "units": len(having), "accepted": int(people.sum())}
+    if len(having) < ENOUGH or people.all() or not people.any():
+        return Annotator(**seen)
+    cuts = tuple(cut(people, scores, float(each)) for each in thresholds(scores))
+    return Annotator(**seen, auc=auc(people, scores), cuts=cuts)
+
+
+def thresholds(scores: Floats) -> Floats:
+    """Every value there is, or where there are many, as many quantiles of them."""
+    found = np.unique(scores)
+    return found if len(found) <= FEW else np.unique(np.quantile(found, np.linspace(0, 1, FEW), method="nearest"))
+
+
+def cut(people: Any, scores: Floats, threshold: float) -> Cut:
+    """Accept from `threshold` on: both as if they were two annotators."""
+    accepts = scores >= threshold - 1e-9
+    counts = both(people, accepts)
+    shares, beyond = percent(counts), ac1(counts)
+    assert shares and beyond  # every unit has two answers
+    return Cut(
+        threshold=threshold,
+        percent=shares,
+        ac1=beyond,
+        alpha=alpha(counts),
+        hits=float(accepts[people].mean()) if people.any() else None,
+        false_alarms=float(accepts[~people].mean()) if not people.all() else None,
+    )
+
+
+def both(people: Any, accepts: Any) -> Counts:
+    """How many of the two reject and accept, unit by unit."""
+    found: Counts = np.stack([2 - people.astype(np.int64) - accepts, people.astype(np.int64) + accepts], axis=1)
+    return found
+
+
+def auc(people: Any, scores: Floats) -> Estimate | None:
+    """The area under the ROC curve, with DeLong's interval (DeLong et al. 1988, by ranks: Sun and Xu 2014).
+
+    None where people accepted all or none.
+    """
+    from scipy.stats import rankdata
+
+    good, bad = scores[people], scores[~people]
+    if not len(good) or not len(bad):
+        return None
+    whole = rankdata(np.concatenate([good, bad]))
+    above = (whole[: len(good)] - rankdata(good)) / len(bad)  # of each good one, the share of bad ones below it
+    below = 1 - (whole[len(good) :] - rankdata(bad)) / len(good)
+    value = float(above.mean())
+    if min(len(good), len(bad)) < 2 or value in (0.0, 1.0):
+        return Estimate(value)
+    half = Z * math.sqrt(above.var(ddof=1) / len(good) + below.var(ddof=1) / len(bad))
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))

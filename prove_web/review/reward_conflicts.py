@@ -1,0 +1,51 @@
+"""Where people and the reward part: what they accept and it scores low, what they turn down and it scores high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from prove_web.accounts.models import Project, User
+
+from .create_queue import make_queue
+from .models import Queue
+from .reward_agreement import Judged
+from .schema import PLAIN
+
+Side = Literal["", "low", "high"]
+MOST = 1000  # items of a queue that is made of them
+
+
+def disagreements(units: Sequence[Judged], part: str, threshold: float, side: Side = "") -> list[Judged]:
+    """Those on which they differ, the farthest from the threshold first.
+
+    `low` are accepted by people and score below it, `high` are not and score from it on.
+    """
+    found = [
+        one
+        for one in units
+        if part in one.scores
+        and one.accepted != (one.scores[part] >= threshold - 1e-9)
+        and side in ("", "low" if one.accepted else "high")
+    ]
+    return sorted(found, key=lambda one: (-abs(one.scores[part] - threshold), one.item))
+
+
+def queue_of(project: Project, user: User, found: Sequence[Judged], how: dict[str, Any]) -> Queue:
+    """A queue of these trajectories, each once, for people to look at again; `how` says what they disagreed on.
+
+    Raises ValueError for none.
+    """
+    trajectories = [*dict.fromkeys(one.trajectory for one in found)][:MOST]
+    if not trajectories:
+        raise ValueError("People and the reward agree on all of these, so there is nothing to make a queue of.")
+    return make_queue(
+        project,
+        user,
+        trajectories,
+        name="People against the reward",
+        instructions="People and the reward disagreed on each of these. Judge it afresh: which of them is right?",
+        schema=PLAIN.model_dump(mode="json"),
+        source={"query": "", "dataset": None},
+        sampling={"how": "disagreements", "n": len(trajectories), **how},
+    )

@@ -1,0 +1,92 @@
+"""An accepted trajectory as a demonstration of today: what a data set to train on may hold of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.trajectories.models import Trajectory
+from training_worker.prove.formats import FORMATS
+from training_worker.prove.synthesis import manual
+from training_worker.prove.synthesis.manual import Made
+from training_worker.prove.synthesis.validate import Rejected, validate
+from training_worker.prove.trajectory import Example, Rollout
+
+from .loading import NotChecked, recorded
+
+
+def as_demonstration(trajectory: Trajectory) -> Example:
+    """The example that a trajectory makes on today's servers, validated there. Raises Rejected, with the reason.
+
+    A demonstration is itself, made with today's code. Of an attempt the calls that worked become the ground truth, its
+    closing words the answers; what the user said, the candidates and the knobs stay those of its example.
+    """
+    try:
+        example, attempt = recorded(trajectory)
+    except NotChecked as reason:
+        raise Rejected(str(reason)) from None
+    if example.source:
+        if attempt is None:
+            return example  # of others: it is as good as it was, and nothing of it is run
+        raise Rejected(
+            "Attempts at imported conversations call nothing that is live here; keep the conversation itself."
+        )
+    if gone := [name for name in example.world.servers if name not in SERVERS]:
+        raise Rejected(f"There is no server {', '.join(gone)} any more.")
+    today = replace(example, fingerprint=fingerprint(example.world.servers))
+    if attempt is not None:
+        today = abstaining(today, attempt) if example.abstains and not attempt.calls else demonstrated(today, attempt)
+    validate(today)
+    return today
+
+
+def abstaining(example: Example, attempt: Rollout) -> Example:
+    """The right act was to call nothing, and nothing was called: the attempt's words are the answers."""
+    return replace(example, answers=words(attempt, example.answers))
+
+
+def demonstrated(example: Example, attempt: Rollout) -> Example:
+    """The calls of an attempt that worked, as ground truth. Raises Rejected."""
+    made = manual.example_of(example.id, example.world, list(calls(attempt)), example.today)
+    answers = words(attempt, made.answers)
+    kept = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
+    turns = example.turns[: len(made.turns)]  # the transcript's also announce the tools that arrive
+    return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in kept})
+
+
+def calls(attempt: Rollout) -> Iterator[Made]:
+    """The calls that worked, the first of each user turn with what the user said. Raises Rejected."""
+    said, turn, waiting = "", -1, iter(attempt.calls)
+    pending = next(waiting, None)
+    for message in attempt.transcript:
+        if message.role == "user":
+            if said:
+                raise Rejected(f"No call of the attempt answers the user's words “{said[:60]}”, so no step would.")
+            said = message.content
+        elif message.role == "assistant":
+            turn += 1
+            while pending is not None and pending.turn == turn:
+                if pending.level == 3 and pending.call.arguments is not None:
+                    yield Made(pending.call.name, pending.call.arguments, pending.observation, said)
+                    said = ""
+                pending = next(waiting, None)
+    if said:
+        raise Rejected(f"No call of the attempt answers the user's words “{said[:60]}”, so no step would.")
+
+
+def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    """The last words of each user turn that are no call, else those of `otherwise`."""
+    found: list[str] = []
+    for message in attempt.transcript:
+        if message.role == "user":
+            found.append("")
+        elif message.role == "assistant" and found:
+            found[-1] = spoken(message.content)
+    pairs = zip(found, otherwise, strict=False)
+    return tuple(own or other for own, other in pairs) if len(found) == len(otherwise) else otherwise
+
+
+def spoken(text: str) -> str:
+    """A text without calls as it is; "" for one that calls."""
+    return "" if any(form.parse(text, 1) for form in FORMATS) else text.strip()

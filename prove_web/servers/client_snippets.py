@@ -1,0 +1,95 @@
+"""What to paste where, so that an MCP client works in a session: Claude Desktop, the Inspector, Python, curl."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+
+from mcp_servers.catalogue import SERVERS
+
+from .models import LiveSession
+from .wire_format import VERSION
+
+PREFIX = "/mcp/s"  # where the site serves its sessions to clients
+PLACE = "<token>"  # where a token stands that is not shown any more
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One client: what to paste, and what it needs."""
+
+    id: str
+    title: str
+    needs: str
+    text: str
+
+
+def configurations(session: LiveSession, address: str) -> list[Configuration]:
+    """For a client that comes in at this address, token and all."""
+    return [
+        Configuration("python", "Python", "It needs the package mcp.", python(session, address)),
+        Configuration(
+            "desktop",
+            "Claude Desktop",
+            "Settings, Developer, Edit config; it needs Node. Restart Claude Desktop after it.",
+            desktop(session, address),
+        ),
+        Configuration("inspector", "MCP Inspector", "It needs Node 22 or newer.", inspector(address)),
+        Configuration("curl", "curl", "One call over plain HTTP.", curl(session, address)),
+    ]
+
+
+def first_tool(session: LiveSession) -> str:
+    """A tool that can be called without any arguments, and reads; else the first that reads."""
+    known = [tool for name in session.servers if name in SERVERS for tool in SERVERS[name].tools.values()]
+    reading = [tool for tool in known if not tool.writes]
+    return next((tool.name for tool in reading if not tool.required), reading[0].name if reading else "")
+
+
+def python(session: LiveSession, address: str) -> str:
+    return f"""\
+import asyncio
+
+from mcp import Client
+
+
+async def main():
+    async with Client({address!r}) as client:
+        tools = await client.list_tools()
+        print([tool.name for tool in tools.tools])
+        result = await client.call_tool({first_tool(session)!r}, {{}})
+        print(result.content[0].text)
+
+
+asyncio.run(main())
+"""
+
+
+def desktop(session: LiveSession, address: str) -> str:
+    command = {"command": "npx", "args": ["-y", "mcp-remote", address, "--transport", "http-only"]}
+    return json.dumps({"mcpServers": {f"prove-session-{session.pk}": command}}, indent=2) + "\n"
+
+
+def inspector(address: str) -> str:
+    return f"npx @modelcontextprotocol/inspector --cli {shlex.quote(address)} --transport http --method tools/list\n"
+
+
+def curl(session: LiveSession, address: str) -> str:
+    tool, prefix = first_tool(session), "io.modelcontextprotocol/"
+    meta = {
+        f"{prefix}protocolVersion": VERSION,
+        f"{prefix}clientInfo": {"name": "curl", "version": "1"},
+        f"{prefix}clientCapabilities": {},
+    }
+    params = {"_meta": meta, "name": tool, "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": VERSION,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    named = " \\\n  ".join(f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items())
+    return f"curl -sS {shlex.quote(address)} \\\n  {named} \\\n  --data-raw {shlex.quote(json.dumps(body))}\n"

@@ -1,0 +1,200 @@
+"""MCP clients in live sessions: `/mcp/s/<token>/`, or `/mcp/s/` with the token as bearer, served by the web itself.
+
+Nothing is kept between two requests but in the database, so any web process answers any of them: both generations of
+the protocol are served without sessions of their own. A call is a call of the session like one made by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import CallToolRequestParams, CallToolResult, GetPromptRequestParams, ReadResourceRequestParams
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.complete_request import complete_requests
+from mcp_servers.kit import Reply, ToolError
+from mcp_servers.kit.mcp_adapter import Endpoint, answer
+from mcp_servers.kit.session import refusal
+from mcp_servers.kit.state import State
+from mcp_servers.world import World
+
+from . import session_services
+from .arguments import checked
+from .client_snippets import PREFIX
+from .models import ConnectToken, LiveSession
+from .tokens import admitted
+from .world_cache import NotRebuilt, check_opening, moments, opening
+
+LARGEST = 1_000_000  # bytes of a request
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+NOBODY = (
+    "This token lets nobody in: it was revoked, never was, or its maker needs a second factor. "
+    "Make one on the session's page, under Connect."
+)
+READS = "This token lets only read; its maker can make another that lets call what writes."
+BUSY = "Others are calling in this session at the same time. Call again."
+FULL = f"This session has {session_services.MOST_CALLS:,} calls, the most there may be. Go on in a fork of it."
+
+
+@dataclass
+class Visitor:
+    """Who a request comes from, and the world of the session as it stood when it was last read."""
+
+    token: ConnectToken
+    world: World | None = None
+    delay = 0.0
+
+    @property
+    def session(self) -> LiveSession:
+        return self.token.session
+
+    def look(self) -> None:
+        self.world = moments(self.session)[-1].world
+
+    def state(self, server: str) -> State:
+        assert self.world, "it is looked at before"
+        state: State = self.world.sessions[server].state.draft(now=self.world.now)
+        return state
+
+    def call(self, tool: str, arguments: dict[str, Any], client: str = "") -> Reply:
+        """What the session answers. Raises ToolError for what is no call of it."""
+        if TOOLS[tool][1].writes and not self.token.writes:
+            raise ToolError("read_only", READS)
+        try:
+            name = f"{self.token.name} ({client})" if client else self.token.name
+            made = session_services.make(self.session, self.token.made_by, tool, checked(arguments), name)
+        except session_services.Busy:
+            raise ToolError("busy", BUSY) from None
+        except session_services.Full:
+            raise ToolError("session_full", FULL) from None
+        except NotRebuilt as error:
+            raise ToolError("not_rebuilt", str(error)) from None
+        known = moments(self.session)
+        before, now = (known[at].world.injected for at in (made.position - 1, made.position))
+        self.delay = sum(one.delay for one in now[len(before) :]) / 1000
+        return Reply(made.ok, made.text)
+
+
+class SessionEndpoint(Endpoint):
+    """The servers of a session as one MCP server; tools have the names that the session's page gives them."""
+
+    def __init__(self, servers: tuple[str, ...], writes: bool):
+        name = servers[0] if len(servers) == 1 else "prove"
+        super().__init__(name, [SERVERS[each] for each in servers], visitor, plain=True)
+        self.listed = [told for told in self.listed if writes or not self.tools[told.name].writes]
+
+    async def call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
+        caller = visitor(context)
+        try:
+            if params.name not in self.tools:
+                raise ToolError("unknown_tool", f"This session has no tool {params.name[:100]!r}.")
+            given = (params.name, params.arguments or {}, client_of(context.meta))
+            reply = await database_sync_to_async(caller.call, thread_sensitive=False)(*given)
+        except ToolError as refused:
+            reply = refusal(refused)
+        await anyio.sleep(caller.delay)
+        return answer(reply)
+
+    async def read_resource(self, context: Any, params: ReadResourceRequestParams) -> Any:
+        await database_sync_to_async(visitor(context).look, thread_sensitive=False)()
+        return await super().read_resource(context, params)
+
+    async def get_prompt(self, context: Any, params: GetPromptRequestParams) -> Any:
+        await database_sync_to_async(visitor(context).look, thread_sensitive=False)()
+        return await super().get_prompt(context, params)
+
+
+def visitor(context: Any) -> Visitor:
+    found: Visitor = context.request.scope["state"]["visitor"]
+    return found
+
+
+def client_of(meta: Any) -> str:
+    """What a client of 2026-07-28 calls itself; one of before says it only when it connects."""
+    values = meta if isinstance(meta, dict) else getattr(meta, "model_extra", None) or {}
+    told = values.get(CLIENT_INFO)
+    name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
+    return " ".join(name.replace("\0", "").split()) if isinstance(name, str) else ""
+
+
+@lru_cache(maxsize=64)
+def endpoint(servers: tuple[str, ...], writes: bool) -> SessionEndpoint:
+    return SessionEndpoint(servers, writes)
+
+
+class Sessions:
+    """The ASGI application at `/mcp/s/`; whatever else there is, is for `pages`."""
+
+    def __init__(self, pages: ASGIApp):
+        self.pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        if path != PREFIX and not path.startswith(f"{PREFIX}/"):
+            await self.pages(scope, receive, send)
+            return
+        request = Request(scope)
+        refused, found = turned_away(request), None
+        if refused is None:
+            found = await database_sync_to_async(admitted, thread_sensitive=False)(token_of(request))
+            refused = None if found else told(NOBODY, 401, {"WWW-Authenticate": "Bearer"})
+        if found is not None:
+            refused = await database_sync_to_async(not_rebuilt, thread_sensitive=False)(found.session)
+        if refused is not None or found is None:
+            assert refused is not None
+            await refused(scope, receive, send)
+            return
+        scope.setdefault("state", {})["visitor"] = Visitor(found)
+        server = endpoint(tuple(found.session.servers), found.writes).server
+        # One manager a request: it keeps nothing, and needs no process that has said when it begins.
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with manager.run():
+            await complete_requests(manager.handle_request, LARGEST)(scope, receive, send)
+
+
+def not_rebuilt(session: LiveSession) -> JSONResponse | None:
+    """What is said to a client of a session whose world cannot be rebuilt."""
+    try:
+        check_opening(session, opening(session).world)
+    except NotRebuilt as error:
+        return told(str(error), 410)
+    return None
+
+
+def turned_away(request: Request) -> JSONResponse | None:
+    """What is said to a request that is none of a client's: by another name, from another's page, or to look only."""
+    if not ours(request.headers.get("host", "")):
+        return told("This site does not answer to that name.", 421)
+    origin = request.headers.get("origin")
+    if origin is not None and not ours(urlsplit(origin).netloc):
+        return told("A page of another site may not call here.", 403)
+    if request.method != "POST":
+        return told("This is for MCP clients, which send POST: give one this address.", 405, {"Allow": "POST"})
+    return None
+
+
+def ours(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+def token_of(request: Request) -> str:
+    """The token in the address, else the bearer's."""
+    inside = str(request.url.path).removeprefix(PREFIX).strip("/")
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    return inside or (bearer.strip() if scheme.lower() == "bearer" else "")
+
+
+def told(text: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": text}, status, headers)

@@ -1,0 +1,75 @@
+"""An edge's evidence made again by hand: a live session in the world it was proven in, with the first call made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.accounts.models import Project, User
+
+from .. import session_services
+from ..graph_queries import Edge
+from ..models import LiveSession, SessionCall
+
+SIZE = "small"  # of the worlds that edges are proven in
+Call = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world, the calls made in it, what the last of them answered when the edge was proven, and the call to try next.
+
+    `earlier` writes come before an implicit edge's first call, which is the one that is refused.
+    """
+
+    servers: tuple[str, ...]
+    seed: int
+    earlier: tuple[Call, ...]
+    first: Call
+    run: dict[str, Any]
+    then: Call
+
+    @property
+    def advice(self) -> str:
+        name, arguments = self.then
+        return f"Now call {name} with {json.dumps(arguments, ensure_ascii=False)}"
+
+
+def scene(edge: Edge, parameter: str) -> Scene | None:
+    """What the evidence for a parameter tells; for an implicit edge it has none. None where there is no such evidence,
+    or a server is gone."""
+    servers = tuple(sorted({*edge.servers}))
+    if any(name not in SERVERS for name in servers):
+        return None
+    if edge.enables and not parameter:
+        told = edge.enables
+        earlier = tuple((name, arguments) for name, arguments in told["earlier"])
+        first = (edge.consumer, told["refused"]["arguments"])
+        then = (edge.producer, told["producer"]["arguments"])
+        return Scene(servers, told["seed"], earlier, first, told["refused"], then)
+    proof = dict(edge.proofs).get(parameter)
+    if proof is None:
+        return None
+    first = (edge.producer, proof["producer"]["arguments"])
+    then = (edge.consumer, proof["with_output"]["arguments"])
+    return Scene(servers, proof["seed"], (), first, proof["producer"], then)
+
+
+@transaction.atomic
+def reopen(told: Scene, project: Project, user: User, edge: Edge) -> tuple[LiveSession, SessionCall, bool]:
+    """The session, its last call, and whether that was answered as it was then. Raises Busy."""
+    session = LiveSession.objects.create(
+        project=project,
+        title=f"Evidence: {edge.producer} → {edge.consumer}"[: session_services.TITLE],
+        servers=list(told.servers),
+        seed=told.seed,
+        size=SIZE,
+        fingerprint=fingerprint(told.servers),
+        created_by=user,
+    )
+    made = [session_services.make(session, user, *call) for call in (*told.earlier, told.first)][-1]
+    return session, made, (made.ok, made.text) == (told.run["ok"], told.run["text"])

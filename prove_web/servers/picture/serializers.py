@@ -1,0 +1,69 @@
+"""The picture as the browser is told it: places, looks, and the lines to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graph_queries import Names, Proven
+from .asked import Asked
+from .bundling import Drawn, drawn
+from .chains import Chain
+from .colours import Paint
+from .layout import Layout
+
+
+def told(
+    proven: Proven, layout: Layout, asked: Asked, paint: Paint, opened: str, edge: Names | None, chain: Chain | None
+) -> dict[str, Any]:
+    """All of the picture. Tools and servers are named by their place in `tools` and `servers`.
+
+    `tools` are [name, server, x, y, look, what is told of it], `edges` [giver, taker, look] and `bundles` [giver's
+    server, taker's server, how many]. An edge or a chain that is chosen is drawn even where the filter leaves
+    it out, and the edges of a chosen tool are not bundled.
+    """
+    found = asked.edges(proven)
+    chosen = ((edge,) if edge else ()) + (chain.names if chain else ())
+    named = [names for names in dict.fromkeys(chosen) if names in proven.by_names]
+    own = [each.names for each in found if asked.tool in each.names]
+    lines = drawn(found, opened, {*named, *own})
+    listed = {each.names for each in found}
+    extra = [proven.by_names[names] for names in named if names not in listed]
+    tools, shown = [node for node in proven.nodes if node.name in layout.tools], {node.server for node in proven.nodes}
+    servers = [name for name in layout.servers if name in shown]
+    at, server_at = {node.name: n for n, node in enumerate(tools)}, {name: n for n, name in enumerate(servers)}
+    return {
+        "hash": layout.key,
+        "found": len(found),
+        "total": len(proven.edges),
+        "drawn": lines.lines,
+        "looks": {
+            "tools": [each.look for each in paint.tool_looks],
+            "edges": [each.look for each in paint.edge_looks],
+        },
+        "servers": [[name, *place_of(layout, name)] for name in servers],
+        "tools": [
+            [
+                node.name,
+                server_at[node.server],
+                layout.tools[node.name].x,
+                layout.tools[node.name].y,
+                paint.tools.get(node.name, 0),
+                paint.told.get(node.name, ""),
+            ]
+            for node in tools
+        ],
+        "edges": [
+            [at[one.producer], at[one.consumer], paint.edges.get(one.names, 0)] for one in (*lines.edges, *extra)
+        ],
+        "bundles": bundles(lines, server_at),
+        "chain": list(chain.tools) if chain else [],
+    }
+
+
+def place_of(layout: Layout, server: str) -> tuple[int, int, int]:
+    place = layout.servers[server]
+    return place.x, place.y, place.r
+
+
+def bundles(lines: Drawn, at: dict[str, int]) -> list[list[int]]:
+    return [[at[each.servers[0]], at[each.servers[1]], len(each.edges)] for each in lines.bundles]

@@ -1,0 +1,112 @@
+"""What stands beside the picture: what there is to choose, or what is known of what was chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ..catalogue import entries
+from ..graph_queries import Edge, Node, Proven
+from .asked import Asked, written
+from .chains import Chain
+from .colours import mark_of
+
+
+@dataclass(frozen=True)
+class ServerRow:
+    """A server in the list beside the picture: its tools, and its edges within and to other servers."""
+
+    name: str
+    tools: int
+    inside: int
+    outside: int
+
+
+@dataclass(frozen=True)
+class ToolRow:
+    """A tool in the list beside the picture."""
+
+    name: str
+    server: str
+    mark: str
+    edges: int
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """An edge in a list beside the picture: `other` is the tool at its far end."""
+
+    edge: Edge
+    other: str
+    server: str
+
+    @property
+    def address(self) -> str:
+        return written(self.edge.names)
+
+
+def overview(proven: Proven) -> list[ServerRow]:
+    tools = Counter(node.server for node in proven.nodes)
+    inside = Counter(edge.producer_server for edge in proven.edges if not edge.crosses)
+    outside = Counter(server for edge in proven.edges if edge.crosses for server in edge.servers)
+    return [ServerRow(name, count, inside[name], outside[name]) for name, count in sorted(tools.items())]
+
+
+def tools_of(proven: Proven, server: str) -> list[ToolRow]:
+    degrees = Counter(name for edge in proven.edges for name in edge.names)
+    nodes = (node for node in proven.nodes if node.server == server)
+    return [ToolRow(node.name, node.server, mark_of(node), degrees[node.name]) for node in nodes]
+
+
+def around(proven: Proven, tool: str) -> dict[str, Any]:
+    """A tool, what it is given and let do by others, and what it gives and lets do."""
+    node: Node = proven.tools[tool]
+    entry = entries().get(tool)
+    return {
+        "node": node,
+        "entry": entry,
+        "mark": mark_of(node),
+        "fed_by": [
+            EdgeRow(each, each.producer, each.producer_server) for each in proven.edges if each.consumer == tool
+        ],
+        "feeds": [EdgeRow(each, each.consumer, each.consumer_server) for each in proven.edges if each.producer == tool],
+    }
+
+
+def beside(proven: Proven, asked: Asked, edge: Edge | None, told: str) -> dict[str, Any]:
+    """The narrowest thing that is chosen: an edge, a tool, two servers, a server; else all servers."""
+    if edge:
+        return {"shown": "edge", "edge": edge}
+    if asked.tool:
+        return {"shown": "tool", "told": told, **around(proven, asked.tool)}
+    if asked.between:
+        rows = [EdgeRow(each, each.consumer, each.consumer_server) for each in asked.edges(proven)]
+        return {"shown": "between", "rows": rows}
+    if asked.server:
+        return {"shown": "server", "tools": tools_of(proven, asked.server)}
+    return {"shown": "servers", "rows": overview(proven)}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The chains between two tools that were asked for, and which of them is chosen."""
+
+    start: str
+    end: str
+    seed: int
+    chains: list[Chain]
+    chosen: int = 0  # from 1
+
+    @property
+    def asked(self) -> bool:
+        return bool(self.start or self.end)
+
+    @property
+    def next(self) -> int:
+        """The seed of other samples."""
+        return self.seed + 1
+
+    @property
+    def chain(self) -> Chain | None:
+        return self.chains[self.chosen - 1] if 1 <= self.chosen <= len(self.chains) else None

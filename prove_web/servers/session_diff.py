@@ -1,0 +1,65 @@
+"""Two moments side by side, of one session or of two: the calls they share, those they do not, the rows that differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from .models import LiveSession, SessionCall
+from .tables import RowChange, differences
+from .world_cache import moments
+
+SHOWN_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Side:
+    """A session after so many of its calls."""
+
+    session: LiveSession
+    at: int
+
+    @property
+    def word(self) -> str:
+        return f"{self.session.pk}:{self.at}"
+
+
+def sides(text: str) -> tuple[int, int | None] | None:
+    """The session and the moment that a word such as `12:3` names; `12` is its newest. None for a word that is none."""
+    session, _, at = text.partition(":")
+    if not (session.isascii() and session.isdigit() and len(session) < 16):
+        return None
+    return int(session), int(at) if at.isascii() and at.isdigit() and len(at) < 10 else None
+
+
+def compared(one: Side, other: Side) -> dict[str, Any]:
+    """All there is to say of the two. Raises NotRebuilt."""
+    first, second = moments(one.session)[one.at].world, moments(other.session)[other.at].world
+    mine, theirs = made(one), made(other)
+    common = len(list(takewhile(lambda pair: equal(*pair), zip(mine, theirs, strict=False))))
+    rows = list(differences(first, second))
+    tables: dict[str, list[RowChange]] = {}
+    for row in rows:
+        tables.setdefault(f"{row.server}.{row.table}", []).append(row)
+    return {
+        "one": one,
+        "other": other,
+        "common": mine[:common],
+        "apart": ((one, mine[common:]), (other, theirs[common:])),
+        "tables": [(name, found[:SHOWN_ROWS], len(found)) for name, found in tables.items()],
+        "rows": len(rows),
+        "digests": (first.digest(), second.digest()),
+        "same": first.digest() == second.digest(),
+        "clocks": (first.now, second.now),
+        "other_world": (one.session.seed, one.session.size) != (other.session.seed, other.session.size),
+        "only": sorted(set(one.session.servers) ^ set(other.session.servers)),
+    }
+
+
+def made(side: Side) -> list[SessionCall]:
+    return list(side.session.calls.filter(position__lte=side.at))
+
+
+def equal(one: SessionCall, other: SessionCall) -> bool:
+    return (one.tool, one.arguments, one.text) == (other.tool, other.arguments, other.text)

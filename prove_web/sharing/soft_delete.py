@@ -1,0 +1,150 @@
+"""Into the bin and out of it again: runs, data sets and projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from prove_web.accounts import audit
+from prove_web.accounts.locks import hold
+from prove_web.accounts.models import Project, User
+from prove_web.evaluations.models import Evaluation
+from prove_web.experiments.models import Run
+from prove_web.live.models import ENDED, Job
+from prove_web.review.models import Notification, Queue
+from prove_web.trajectories.models import Dataset
+
+from .models import Deletion
+
+Thing = Run | Dataset | Project
+KINDS = {Run: Deletion.Kind.RUN, Dataset: Deletion.Kind.DATASET, Project: Deletion.Kind.PROJECT}
+MOST_TOLD = 5  # of what stands in the way
+MOST_ALERTS = 500  # whose notifications are taken back
+
+
+class InUse(Exception):
+    """What is to be deleted is needed; the message says by what, and what to do."""
+
+
+class TooLate(Exception):
+    """What is to be restored is being removed for good."""
+
+
+@transaction.atomic
+def delete(thing: Thing, user: User) -> Deletion:
+    """Put it into the bin, from where it can be restored for a while; where it is already, it stays. Raises InUse."""
+    project = project_of(thing)
+    hold(project.pk)  # nothing is launched with it meanwhile
+    if already := Deletion.objects.waiting().filter(**key_of(thing)).first():
+        return already
+    if found := list(needed_by(thing)):
+        more = f"; and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
+        raise InUse(f"“{thing}” cannot be deleted yet: {'; '.join(found[:MOST_TOLD])}{more}.")
+    thing.deleted_at = timezone.now()
+    with audit.acting(user):
+        thing.save(update_fields=["deleted_at"])
+    forget(thing)
+    told = {"name": str(thing), "by": user, "at": thing.deleted_at, "restored_at": None}
+    made, _ = Deletion.objects.update_or_create(**key_of(thing), defaults=told)
+    return made
+
+
+@transaction.atomic
+def restore(deletion: Deletion) -> Thing:
+    """Take it out of the bin, as it was; to do that twice is to do it once. Raises TooLate."""
+    hold(deletion.project_id)
+    found = thing_of(deletion)
+    if found and not found.deleted_at:
+        return found
+    if found is None or (deletion.due and not stays(deletion)):
+        raise TooLate(f"“{deletion.name}” can be restored no more: its time in the bin is over.")
+    found.deleted_at = None
+    found.save(update_fields=["deleted_at"])
+    Deletion.objects.filter(pk=deletion.pk).update(restored_at=timezone.now())
+    return found
+
+
+def forget(thing: Thing) -> None:
+    """Tell nobody of it any more; who restores it finds the notifications gone, of which each was told once."""
+    if isinstance(thing, Project):
+        return  # they are told only of projects that are there
+    places = (thing.get_absolute_url(), thing.job.get_absolute_url())
+    about = Q(url__startswith=places[0]) | Q(url__startswith=places[1])
+    if isinstance(thing, Run):
+        about |= Q(url__in=[reverse("alert", args=[*thing.project.path, key]) for key in alerts_of(thing)])
+    if isinstance(thing, Dataset):
+        about |= Q(text__endswith=f"on your data set “{thing}”")  # that a queue has verdicts
+    Notification.objects.filter(about, project=thing.project).delete()
+
+
+def alerts_of(run: Run) -> list[int]:
+    """The newest alerts of a run, by key."""
+    return list(run.alerts.order_by("-pk").values_list("pk", flat=True)[:MOST_ALERTS])
+
+
+def project_of(thing: Thing) -> Project:
+    return thing if isinstance(thing, Project) else thing.project
+
+
+def key_of(thing: Thing) -> dict[str, Any]:
+    number = 0 if isinstance(thing, Project) else thing.number
+    return {"project": project_of(thing), "kind": KINDS[type(thing)], "number": number}
+
+
+def thing_of(deletion: Deletion) -> Thing | None:
+    """What was deleted; None when it is gone for good."""
+    if deletion.kind == Deletion.Kind.PROJECT:
+        return Project.everything.select_related("organisation").filter(pk=deletion.project_id).first()
+    table: Any = Run if deletion.kind == Deletion.Kind.RUN else Dataset
+    rows = table.everything.filter(project=deletion.project_id, number=deletion.number)
+    return rows.select_related("project__organisation", "job").first()
+
+
+def stays(deletion: Deletion) -> bool:
+    """Whether it is a data set that runs used, of which some are not gone for good: it waits for the last of them."""
+    runs = Run.everything.filter(project=deletion.project_id, dataset__number=deletion.number)
+    return deletion.kind == Deletion.Kind.DATASET and runs.exists()
+
+
+def needed_by(thing: Thing) -> Iterator[str]:
+    """What is at work on a thing or waits for it, each in words with what to do."""
+    if isinstance(thing, Project):
+        for job in thing.jobs.exclude(state__in=ENDED):
+            yield f"“{job.title}” is {job.get_state_display().lower()}, stop it first"
+        return
+    if not (job := Job.objects.get(pk=thing.job_id)).ended:  # as it is now: somebody may have resumed it
+        yield f"it is {job.get_state_display().lower()}, stop it first"
+    yield from (needs_run if isinstance(thing, Run) else needs_dataset)(thing)
+
+
+def needs_run(run: Run) -> Iterator[str]:
+    for one in Evaluation.objects.filter(run=run).exclude(job__state__in=ENDED):
+        yield f"evaluation {one.number} ({one.name}) is to measure it"
+    policy = f"run:{run.job_id}"
+    started = Q(spec__policy=policy) | Q(spec__policy__startswith=f"{policy}/")
+    for job in Job.objects.filter(started, project=run.project, run__isnull=False).exclude(state__in=ENDED):
+        yield f"run {job.run.number} ({job.run.name}) starts from it"
+    for one in making(run.project):
+        if one.origin.get("run") == run.number:
+            yield f"data set {one.number} ({one.name}) is being made of it"
+
+
+def needs_dataset(dataset: Dataset) -> Iterator[str]:
+    for run in dataset.runs.exclude(job__state__in=ENDED).select_related("job"):
+        yield f"run {run.number} ({run.name}) is {run.job.get_state_display().lower()} on it"
+    for one in making(dataset.project):
+        mixed = {number for number, *_ in one.origin.get("mix") or ()}
+        if dataset.number in {one.origin.get("dataset"), *mixed} or one.parent_id == dataset.pk:
+            yield f"data set {one.number} ({one.name}) is being made of it"
+    for queue in Queue.objects.filter(closed_at=None, items__trajectory__dataset=dataset).distinct():
+        yield f"review queue {queue.number} ({queue.name}) asks about it, close it first"
+
+
+def making(project: Project) -> Any:
+    """The data sets that are being made."""
+    return Dataset.objects.filter(project=project).exclude(job__state__in=ENDED)

@@ -1,0 +1,164 @@
+"""Where every argument value of a conversation came from: the user, a result, a schema, the reference date, or nowhere.
+
+What is invented is decided by the very rule of the reward's provenance (training_worker/prove/reward/provenance.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from training_worker.prove.provenance import grounded, place
+from training_worker.prove.reward.provenance import in_schema, is_in, plain, said_before, told
+from training_worker.prove.speech import find_said
+from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
+
+from .json_spans import Path, Piece, Source, joined, spelled, written
+
+INVENTED = Source("invented", "invented: nobody said it and no tool told it")
+Key = tuple[str, Any]
+
+
+@dataclass
+class Traced:
+    """`arguments` by call (from 0) and name; `said` are the places of user turns (from 1), and `results` the paths in
+    the results of calls (from 0), that values came from, each with the id of its mark."""
+
+    arguments: dict[int, dict[str, tuple[Piece, ...]]] = field(default_factory=dict)
+    said: dict[int, dict[tuple[int, int], str]] = field(default_factory=dict)
+    results: dict[int, dict[Path, str]] = field(default_factory=dict)
+    invented: int = 0
+    values: int = 0
+
+
+def traced(
+    rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]] | None = None, side: str = ""
+) -> Traced:
+    """Every value of every call with its source. `fed` names the calls whose results are known to have fed one.
+
+    `side` begins the ids of marks, for a conversation that is not alone on its page.
+    """
+    return Trace(rollout, example, fed or {}, side).all()
+
+
+class Trace:
+    """The search for the sources of one rollout's values."""
+
+    def __init__(self, rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]], side: str):
+        self.rollout, self.example, self.fed, self.side = rollout, example, fed, side
+        self.shown = said_before(rollout)
+        self.found = Traced()
+        self.leaves = [leaf_paths(made.observation) for made in rollout.calls]
+
+    def all(self) -> Traced:
+        for position, made in enumerate(self.rollout.calls):
+            given = (made.call.arguments or {}).items()
+            self.found.arguments[position] = {name: self.pieces(position, made, name, value) for name, value in given}
+        return self.found
+
+    def pieces(self, position: int, made: ExecutedCall, name: str, value: Any) -> tuple[Piece, ...]:
+        if isinstance(value, str) and not is_json(value):
+            return (Piece(value, self.source(position, made, name, value)),)
+        try:
+            parts = list(written(value, 2))
+        except RecursionError:
+            return (Piece(str(value)),)
+        return tuple(joined(self.piece(position, made, name, text, path, value) for text, path in parts))
+
+    def piece(self, position: int, made: ExecutedCall, name: str, text: str, path: Path | None, value: Any) -> Piece:
+        if path is None:
+            return Piece(text)
+        for part in path:
+            value = value[part]
+        return Piece(text, self.source(position, made, name, value))
+
+    def source(self, position: int, made: ExecutedCall, name: str, value: Any) -> Source | None:
+        """None for truth values and null, which need no source, and for lists and objects with nothing in them."""
+        if value is None or isinstance(value, bool | dict | list):
+            return None
+        self.found.values += 1
+        value = plain(value)
+        shown = self.shown[made.turn] if made.turn < len(self.shown) else self.shown[-1]
+        known = is_in(value, self.known(made.call.name))
+        if find_said(made.call.name, name, value, shown, self.example.today):
+            found = self.from_words(made, name, value) or self.from_results(position, made.turn, value)
+            return found or Source("shown", "shown before the call was written")
+        if known:
+            return Source("schema", f"the schema of {made.call.name}: one of its choices or defaults")
+        self.found.invented += 1
+        return INVENTED
+
+    def known(self, tool: str) -> frozenset[Any]:
+        if not self.example.source:
+            return in_schema(tool, self.example.enums_stripped)
+        own = [one.parameters for one in self.example.tools if one.name == tool]
+        return frozenset(value for schema in own for value in told(schema, False) if not isinstance(value, bool))
+
+    def from_words(self, made: ExecutedCall, name: str, value: Any) -> Source | None:
+        """What the user, or the system, said before this assistant turn."""
+        today, number, assistant = self.example.today, 0, 0
+        for message in self.rollout.transcript:
+            assistant += message.role == "assistant"
+            if assistant > made.turn:
+                break
+            number += message.role == "user"
+            if message.role == "system" and place(value, message.content, today):
+                return Source("system", "the system's text")
+            at = find_said(made.call.name, name, value, message.content, today) if message.role == "user" else None
+            if at:
+                marks = self.found.said.setdefault(number, {})
+                mark = marks.setdefault(at, f"{self.side}turn-{number}-value-{len(marks) + 1}")
+                said = message.content[slice(*at)]
+                if not place(value, message.content, today):
+                    return Source("user", f"“{said}” in user turn {number}", mark)
+                if place(value, message.content):
+                    return Source("user", f"user turn {number}", mark)
+                return Source("date", f"“{said}” in user turn {number}, by the reference date {today}", mark)
+        return None
+
+    def from_results(self, position: int, turn: int, value: Any) -> Source | None:
+        """The first earlier result that has the value; one that is known to have fed the call comes before others."""
+        feeding = set(self.fed.get(position, ()))
+        earlier = [at for at, made in enumerate(self.rollout.calls[:position]) if made.turn < turn]
+        for at in sorted(earlier, key=lambda one: one not in feeding):
+            if (path := self.leaves[at].get(key(value))) is not None:
+                marks = self.found.results.setdefault(at, {})
+                mark = marks.setdefault(path, f"{self.side}call-{at + 1}-value-{len(marks) + 1}")
+                return Source("result", f"the result of call {at + 1}{', ' * bool(path)}{spelled(path)}", mark)
+            if grounded(value, self.rollout.calls[at].observation, self.example.today):
+                return Source("result", f"the result of call {at + 1}", f"{self.side}call-{at + 1}")
+        return None
+
+
+def key(value: Any) -> Key:
+    """A value as leaves are found by it: 1 is not "1"."""
+    return ("text" if isinstance(value, str) else "number", plain(value))
+
+
+def leaf_paths(text: str) -> dict[Key, Path]:
+    """The first place of each scalar in a result that is JSON."""
+    found: dict[Key, Path] = {}
+    try:
+        for leaf, path in leaves(json.loads(text)):
+            found.setdefault(key(leaf), path)
+    except (ValueError, RecursionError):
+        return {}
+    return found
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Any, Path]]:
+    if isinstance(value, dict | list):
+        for name, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(part, (*path, name))
+    elif value is not None and not isinstance(value, bool):
+        yield value, path
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

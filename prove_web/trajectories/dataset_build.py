@@ -1,0 +1,108 @@
+"""Making a data set of trajectories there are: its files, then its rows, from anew after a crash."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from django.db import transaction
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.live.models import CURATE
+from training_worker.prove.curation.files import write_streamed
+from training_worker.prove.curation.rollout_dataset import ROLLOUTS
+from training_worker.prove.export.publish import publish
+from training_worker.prove.trajectory import file_digest
+
+from .bulk_load import BATCH, COMMITTED, batches, clear
+from .models import Dataset, Trajectory
+from .rollout_collection import Attempts
+from .row_selection import Picked, Progress, copies, picked
+from .rows import asked_for, exchanged
+from .versions import NotMade, finished
+
+
+class Source(Protocol):
+    """Where the rows of a new data set come from: the same ones in the same order each time they are asked for."""
+
+    settings: dict[str, Any]
+    seed: int
+
+    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]: ...
+
+
+class Copies:
+    """Rows that there are, copied."""
+
+    def __init__(self, found: Picked, progress: Progress):
+        self.found, self.progress = found, progress
+        self.settings, self.seed = found.settings, found.seed
+
+    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
+        return copies(self.found, self.progress, dropped, doing)
+
+
+def curate_now(dataset: Dataset) -> None:
+    """Make it while a page waits. Raises NotMade; call it in a transaction."""
+    finished(dataset, fill(dataset, quiet, plots=False))
+
+
+def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[str, Any]:
+    """Write its files, then its rows, in place of what an attempt before has left; the result of its job.
+
+    Raises NotMade, OSError, and what `progress` does.
+    """
+    source, dropped = source_of(dataset, progress)
+    job = dataset.job
+    job.out.mkdir(parents=True, exist_ok=True)
+    attempts = job.out / ROLLOUTS
+    attempts.unlink(missing_ok=True)
+    settings = {**source.settings, "origin": dataset.origin}
+    made = write_streamed(
+        job.out,
+        job.spec[CURATE]["how"],
+        settings,
+        asked_for(filter(None, map(exchanged, source.rows(dropped, "written"))), attempts),
+        dropped,
+        seed=source.seed,
+        servers=fingerprint(tuple(SERVERS)),
+        teacher=teacher_of(dataset.parent),
+    )
+    if not sum(part.conversations for part in made.splits.values()):
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items() if count)
+        raise NotMade(f"Nothing is left to make a data set of{f': {why}' if why else ''}. Choose others.")
+    store(dataset, source.rows(Counter(), "kept"))
+    if plots:
+        with suppress(KeyError):  # a tool that is gone has no schema to publish
+            publish(job.out)
+    result = {"manifest": asdict(made)}
+    return result | ({"content": file_digest(attempts)} if attempts.exists() else {})
+
+
+def source_of(dataset: Dataset, progress: Progress) -> tuple[Source, Counter[str]]:
+    spec = dataset.job.spec[CURATE]
+    if spec["how"] == "collect":
+        return Attempts(dataset, spec, progress), Counter()
+    found = picked(dataset, progress)
+    return Copies(found, progress), Counter(found.dropped)
+
+
+def store(dataset: Dataset, rows: Iterator[Trajectory]) -> None:
+    """Put the rows into the database, and let others write in between."""
+    clear(dataset)
+    for part in batches(rows, COMMITTED):
+        for row in part:
+            row.dataset = dataset
+        with transaction.atomic():
+            Trajectory.objects.bulk_create(part, batch_size=BATCH)
+
+
+def teacher_of(parent: Dataset | None) -> str:
+    return str(parent.job.result.get("manifest", {}).get("teacher", "")) if parent else ""
+
+
+def quiet(done: int, total: int, doing: str) -> None:
+    """Nobody watches."""

@@ -1,0 +1,81 @@
+"""Mending a trajectory: what it begins with, what comes of what is wanted, and why something does not hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from prove_web.accounts.models import User
+from prove_web.review.blinding import blind_since
+from training_worker.prove.synthesis.edits import Mended, Wanted, as_it_is, mended
+from training_worker.prove.synthesis.validate import Rejected
+from training_worker.prove.trajectory import Example, Rollout
+
+from .detail_context import done
+from .models import Trajectory
+from .replay_score import Verdict, example_of, judge
+
+
+class NotMendable(ValueError):
+    """A trajectory that cannot be run, and so not mended; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What is wanted, run in a fresh world: its verdict and the trajectory's own, for who reviews blindly no reward.
+
+    `texts` is what each call answered; `same` where nothing was changed.
+    """
+
+    held: Verdict
+    before: Verdict | None
+    texts: tuple[str, ...]
+    same: bool
+
+
+def mendable(trajectory: Trajectory) -> Example:
+    """Raises NotMendable."""
+    made = example_of(trajectory)
+    if made is None or made.source:
+        why = "was imported, and its tools are not live here" if made else "was recorded by another version"
+        raise NotMendable(f"{trajectory} cannot be mended: it {why}. Reject it, or label it, instead.")
+    return made
+
+
+def run(trajectory: Trajectory, example: Example, wanted: Mended, user: User) -> Tried:
+    """Raises Rejected."""
+    made = mended(trajectory.example, example, wanted)
+    blind = blind_since(trajectory, user) is not None
+    before = None if blind else done(trajectory, example)[1]
+    held = replace(judge(made), reward=None, parts=(), rollout=None) if blind else judge(made)
+    texts = tuple(text for step in made.steps for text in step.observations)
+    same = (example.turns, example.answers, example.steps) == (made.turns, made.answers, made.steps)
+    return Tried(held, before, texts, same)
+
+
+def said(reason: Rejected, trajectory: Trajectory) -> str:
+    """Why it does not hold, without the id, which names nothing yet."""
+    return re.sub(r"^(hand-\d+|" + re.escape(trajectory.example) + r"): ", "", str(reason))
+
+
+def beginning(example: Example, attempt: Rollout | None) -> Mended:
+    """What the form begins with: the demonstration, or of an attempt the calls that succeeded."""
+    if attempt is None:
+        return as_it_is(example)
+    turns = user_turns(attempt)
+    calls = tuple(
+        Wanted(made.call.name, made.call.arguments or {}, min(turns[made.turn], len(example.turns) - 1))
+        for made in attempt.calls
+        if made.level == 3
+    )
+    return Mended(example.turns, example.answers, calls)
+
+
+def user_turns(attempt: Rollout) -> list[int]:
+    """For each assistant turn the user turn that it is in, both from 0."""
+    found, number = list[int](), -1
+    for message in attempt.transcript:
+        number += message.role == "user"
+        if message.role == "assistant":
+            found.append(max(number, 0))
+    return found

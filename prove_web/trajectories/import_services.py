@@ -1,0 +1,74 @@
+"""A file on its way in: what of it would come in, the job that reads it, and the rows that were bad."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.jobs import enqueue
+from training_worker.prove.importers.import_dataset import FAULTS
+from training_worker.prove.importers.reader import OURS
+
+from . import uploads
+from .import_preview import Import, Sample, holds_attempts, suggested
+from .models import Dataset
+from .uploads import Upload
+from .versions import begin
+
+UPLOAD = "upload"  # in the job's folder (training_worker/jobs/importing.py)
+
+
+def upload_of(project: Project, id: Any) -> Upload:
+    """Raises Http404."""
+    found = uploads.found(project, id)
+    if found is None:
+        raise Http404("This upload is gone. Choose the file again.")
+    return found
+
+
+def read_as(upload: Upload, seen: Sample, told: Mapping[str, Any]) -> Import:
+    """How a file is to be read: as it seems to be meant, and over it what was told."""
+    begun = Import(list(seen.first), initial=suggested(upload, seen.first))
+    return Import(list(seen.first), {name: begun[name].value() or "" for name in begun.fields} | dict(told))
+
+
+def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sample) -> Dataset:
+    """Queue the job of a valid form; the file becomes its own. Raises Http404."""
+    asked, keep_good = form.asked, form.cleaned_data["keep_good"]
+    attempts = asked.format == OURS and holds_attempts(seen)
+    given = {"format": asked.format, "mapped": dict(asked.mapped), "split": asked.split or "", "keep_good": keep_good}
+    spec = {"import": {**given, "attempts": attempts, "file": upload.name}}
+    holds = (Dataset.Holds.ROLLOUTS if attempts else Dataset.Holds.DEMONSTRATIONS).value
+    origin = {"import": upload.name, "format": asked.format}
+    with transaction.atomic():
+        name = form.cleaned_data["name"]
+        dataset = begin(project, user, name, spec, holds=holds, origin=origin)
+        dataset.job.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.move(upload.content, dataset.job.folder / UPLOAD)
+        except FileNotFoundError:  # of two who ask at once, one has it
+            shutil.rmtree(dataset.job.folder, ignore_errors=True)
+            raise Http404("This upload is being imported already. See the list of data sets.") from None
+        enqueue(dataset.job)
+    upload.forget()
+    return dataset
+
+
+def report_of(dataset: Dataset) -> bytes:
+    """The bad rows of an imported file as a table: place, number, why, begins. Raises Http404."""
+    try:
+        return (dataset.job.folder / FAULTS).read_bytes()
+    except OSError:
+        raise Http404("There is no report on this data set's import.") from None
+
+
+def faults_of(dataset: Dataset) -> list[dict[str, str]]:
+    """The rows of that table, which are 10,000 at most. Raises Http404."""
+    return list(csv.DictReader(StringIO(report_of(dataset).decode("utf-8-sig"), newline="")))

@@ -1,0 +1,71 @@
+"""The project's data set of conversations made by hand. What something was made with is never changed: then the next
+version begins, with all that the one before holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from django.db import transaction
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.models import Project, User
+from prove_web.live.models import Job
+from training_worker.prove.curation.files import write_streamed
+from training_worker.prove.trajectory import Example
+
+from .importing import row
+from .models import Dataset, Trajectory
+from .replay_score import example_of
+from .versions import begin, finished
+
+NAME = "Made by hand"
+VERSION = "by_hand"
+
+
+@transaction.atomic
+def keep(project: Project, user: User, build: Callable[[str], Example], parent: Trajectory | None = None) -> Trajectory:
+    """Add the example that `build` makes under the id it is given, as an edited form of `parent`.
+
+    Raises what `build` raises, and OSError.
+    """
+    hold_kept(project)  # of two at once, one is numbered first
+    newest = Dataset.objects.filter(project=project, job__spec__has_key=VERSION).select_related("job").first()
+    example = build(f"hand-{(newest.trajectories.count() if newest else 0) + 1:06d}")
+    dataset = newest if newest and not used(newest) else following(project, user, newest)
+    made = row(dataset, example)
+    made.parent = parent
+    made.origin = {"edited": [parent.dataset.number, parent.example]} if parent else {}
+    made.save()
+    write(dataset)
+    return made
+
+
+def used(dataset: Dataset) -> bool:
+    """Whether it stands already: a job works with it, or another data set was made of it."""
+    return (
+        dataset.runs.exists()
+        or dataset.versions.exists()
+        or Job.objects.filter(spec__dataset=str(dataset.job_id)).exists()
+    )
+
+
+def following(project: Project, user: User, before: Dataset | None) -> Dataset:
+    """The next version, with what the one before holds."""
+    version = before.job.spec[VERSION] + 1 if before else 1
+    name = NAME if version == 1 else f"{NAME}, version {version}"
+    dataset = begin(project, user, name, {VERSION: version}, parent=before)
+    kept = list(before.trajectories.all()) if before else []
+    for each in kept:
+        each.pk, each.dataset = None, dataset
+    Trajectory.objects.bulk_create(kept)
+    return dataset
+
+
+def write(dataset: Dataset) -> None:
+    """Put its examples where jobs read them, with the manifest that says what they are."""
+    examples = (example for each in dataset.trajectories.all() if (example := example_of(each)) is not None)
+    servers, settings = fingerprint(tuple(SERVERS)), {VERSION: dataset.job.spec[VERSION]}
+    made = write_streamed(dataset.job.out, NAME, settings, examples, {}, servers=servers, teacher="a person")
+    finished(dataset, {"manifest": asdict(made)})

@@ -1,0 +1,123 @@
+"""Rollouts of a run collected into a data set: a policy's attempts, to read, judge and search like any trajectory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from prove_web.accounts.models import User
+from prove_web.experiments.groups import Group, Member
+from prove_web.experiments.models import Run
+from prove_web.experiments.rollout_storage import StoredRun
+from prove_web.experiments.rollouts import explained, groups_of
+from prove_web.live.models import CURATE
+from training_worker.prove.curation.rollout_dataset import Collected
+from training_worker.prove.store.folder import read_rollouts
+from training_worker.prove.trajectory import Example, Rollout
+
+from .importing import attempt
+from .models import Dataset, Trajectory
+from .replay_score import example_of
+from .row_selection import Progress
+from .versions import NotMade, chosen_for, launch
+
+MOST_COLLECTED = 20_000
+NOT_ASKED = "what it was asked is no longer in the run's data set, or cannot be read any more"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rollouts of which steps. Rewards are from `low` to `high`; `failing` has a call that failed in it.
+
+    `groups` are numbers within a step; none means all. What has no reward, since something else than the policy
+    failed, is never wanted.
+    """
+
+    steps: tuple[int, ...]
+    groups: tuple[int, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    failing: bool = False
+
+    def wants(self, group: Group, member: Member) -> bool:
+        if member.reward is None or (self.groups and group.number not in self.groups):
+            return False
+        if self.failing and all(made.ok for made in member.calls):
+            return False
+        low = member.reward if self.low is None else self.low
+        high = member.reward if self.high is None else self.high
+        return low <= member.reward <= high
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a data set's origin says of it."""
+        found = {"groups": list(self.groups), "low": self.low, "high": self.high, "failing": self.failing}
+        return {"steps": list(self.steps)} | {
+            name: value for name, value in found.items() if value not in (None, [], False)
+        }
+
+
+def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
+    """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
+    if run.dataset is None:
+        raise NotMade("A run that is trained elsewhere has no conversations here, so its rollouts make no data set.")
+    chosen = [
+        (step, member.index)
+        for step in wanted.steps
+        for group in groups_of(run, step)
+        for member in group.members
+        if wanted.wants(group, member)
+    ]
+    if not chosen:
+        raise NotMade("No rollout of these steps is like that. Choose other steps, or ask for less of them.")
+    if len(chosen) > MOST_COLLECTED:
+        raise NotMade(
+            f"These are {len(chosen):,} rollouts, and a data set takes {MOST_COLLECTED:,}. Choose fewer steps."
+        )
+    spec = {CURATE: {"how": "collect", "run": run.pk}}
+    origin = {"run": run.number, **wanted.told}
+    return launch(run.project, user, name, spec, chosen, holds=Dataset.Holds.ROLLOUTS, origin=origin)
+
+
+class Attempts:
+    """The chosen rollouts of a run, as rows. Raises NotMade, and NoRollouts on the way."""
+
+    def __init__(self, dataset: Dataset, spec: dict[str, Any], progress: Progress):
+        found = Run.objects.select_related("job", "dataset", "project").filter(pk=spec["run"]).first()
+        if found is None:
+            raise NotMade("The run is gone, and its rollouts with it. Collect from another.")
+        self.run, self.dataset, self.progress = found, dataset, progress
+        self.chosen: list[tuple[int, int]] = [(step, index) for step, index in chosen_for(dataset.job)]
+        self.settings, self.seed = {"run": str(found.job_id)}, 0
+
+    def rows(self, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
+        done = 0
+        for step, pairs in groupby(self.chosen, key=lambda pair: pair[0]):
+            self.progress(done, len(self.chosen), f"rollouts {doing}")
+            wanted = [index for _, index in pairs]
+            rollouts = self.rollouts(step, wanted)
+            known = self.examples({rollout.example for _, rollout in rollouts})
+            for index, rollout in rollouts:
+                if rollout.example in known:
+                    yield attempt(self.dataset, self.collected(step, index, rollout, known[rollout.example]))
+                else:
+                    dropped[NOT_ASKED] += 1
+            done += len(wanted)
+
+    def rollouts(self, step: int, indices: Sequence[int]) -> list[tuple[int, Rollout]]:
+        wanted = set(indices)
+        with explained(self.run, step):
+            read = enumerate(read_rollouts(StoredRun(self.run), [step], transcripts=True), 1)
+            return [(index, rollout) for index, rollout in read if index in wanted]
+
+    def examples(self, names: set[str]) -> dict[str, Example]:
+        found = self.run.conversations.filter(example__in=names)
+        return {row.example: example for row in found if (example := example_of(row))}
+
+    def collected(self, step: int, index: int, rollout: Rollout, example: Example) -> Collected:
+        origin = {"run": self.run.number, "step": step, "rollout": index}
+        id = f"run{self.run.number}-step{step}-{index}"
+        return Collected(id=id, example=example, rollout=rollout, origin=origin)

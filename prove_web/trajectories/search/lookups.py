@@ -1,0 +1,132 @@
+"""How fields compare: one of several values, an entry of a list, a count, a score; each makes a condition on rows."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable
+
+from django.db.models import F, Q, Value
+from django.db.models.functions import Concat
+from django.db.models.lookups import IContains
+
+from prove_web.accounts.models import Project
+
+from .ast import Asked, BadQuery
+
+Rows = Callable[[Project, Asked], Q]
+LOOKUPS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte", ":": "exact", "=": "exact"}
+CLOSE = 1e-9  # two scores that differ by less are the same: 1.3 is a sum of five products
+LARGEST = 2**31 - 1
+MOST_VALUES = 50  # of one field: each is compared with every row
+WHOLE, NUMBER = re.compile(r"[0-9]{1,18}"), re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
+
+
+def any_of(asked: Asked) -> list[str]:
+    """The values between commas, any of which will do. Raises BadQuery."""
+    found = [one.strip() for one in asked.value.split(",")]
+    if len(found) > MOST_VALUES:
+        raise BadQuery(asked.ends, f"“{asked.field}” takes at most {MOST_VALUES} values. Leave some out.")
+    if not all(found):
+        raise BadQuery(asked.ends, f"“{asked.field}” needs a value here, and one behind each comma.")
+    return found
+
+
+def listed(column: str) -> Rows:
+    """One whole entry of a comma-separated column; `*` at the end stands for the rest of a name."""
+
+    def rows(project: Project, asked: Asked) -> Q:
+        return either(entry(column, one) for one in any_of(asked))
+
+    return rows
+
+
+def entry(column: str, name: str) -> Q:
+    """Written as one comparison, which an index of the column answers."""
+    whole = Concat(Value(","), F(column), Value(","))
+    begins = name.endswith("*")
+    return Q(IContains(whole, f",{name[:-1]}" if begins else f",{name},"))
+
+
+def either(found: Iterable[Q]) -> Q:
+    one = Q(pk__in=[])
+    for each in found:
+        one |= each
+    return one
+
+
+def chosen(column: str, choices: Iterable[str]) -> Rows:
+    """One of a few values. Raises BadQuery for another."""
+    allowed = tuple(choices)
+
+    def rows(project: Project, asked: Asked) -> Q:
+        return Q(**{f"{column}__in": [among(asked, one, allowed) for one in any_of(asked)]})
+
+    return rows
+
+
+def chosen_entry(column: str, choices: Iterable[str]) -> Rows:
+    """One whole entry of a comma-separated column, which are few. Raises BadQuery for another."""
+    allowed = tuple(choices)
+
+    def rows(project: Project, asked: Asked) -> Q:
+        return either(entry(column, among(asked, one, allowed)) for one in any_of(asked))
+
+    return rows
+
+
+def among(asked: Asked, value: str, allowed: Iterable[str]) -> str:
+    """The value as it is stored. Raises BadQuery."""
+    names = list(allowed)
+    same = value.lower().replace("-", "_")
+    if same in names:
+        return same
+    near = difflib.get_close_matches(same, names, n=1)
+    hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(names)}."
+    raise BadQuery(asked.ends + asked.value.find(value), f"“{asked.field}” is never “{value}”. {hint}")
+
+
+def text(column: str) -> Rows:
+    def rows(project: Project, asked: Asked) -> Q:
+        return Q(**{f"{column}__in": any_of(asked)})
+
+    return rows
+
+
+def whole(column: str) -> Rows:
+    """A count, compared. Raises BadQuery for what is no whole number."""
+
+    def rows(project: Project, asked: Asked) -> Q:
+        if not WHOLE.fullmatch(asked.value):
+            raise BadQuery(asked.ends, f"“{asked.field}” takes a whole number here, such as {asked.field}>2.")
+        return compared(column, asked.op, min(int(asked.value), LARGEST))
+
+    return rows
+
+
+def compared(column: str, op: str, number: int) -> Q:
+    if op == "!=":
+        return Q(**{f"{column}__isnull": False}) & ~Q(**{column: number})
+    return Q(**{f"{column}__{LOOKUPS[op]}": number})
+
+
+def score(column: str) -> Rows:
+    """A reward or one of its components, compared. Raises BadQuery for what is no number."""
+
+    def rows(project: Project, asked: Asked) -> Q:
+        if not NUMBER.fullmatch(asked.value) or not math.isfinite(float(asked.value)):
+            raise BadQuery(asked.ends, f"“{asked.field}” takes a number here, such as {column}<0.5.")
+        return close(column, asked.op, float(asked.value))
+
+    return rows
+
+
+def close(column: str, op: str, value: float) -> Q:
+    low, high = value - CLOSE, value + CLOSE
+    same = Q(**{f"{column}__gte": low, f"{column}__lte": high})
+    one_sided = {"<": ("lt", low), "<=": ("lte", high), ">": ("gt", high), ">=": ("gte", low)}
+    if op in one_sided:
+        lookup, bound = one_sided[op]
+        return Q(**{f"{column}__{lookup}": bound})
+    return Q(**{f"{column}__isnull": False}) & ~same if op == "!=" else same

@@ -1,0 +1,76 @@
+"""What people made of trajectories, as a query asks for it: labels, reviewers, queues, and what there is at all."""
+
+from __future__ import annotations
+
+import json
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+
+from prove_web.accounts.models import Project
+from prove_web.review.models import Acceptance, Comment, Item, Queue
+from prove_web.review.visible_labels import told
+
+from ..models import Trajectory
+from .ast import Asked
+from .lookups import among, any_of, either, whole
+
+
+def labelled(project: Project, asked: Asked) -> Q:
+    """Those of which a complete review says this, or whose verdict was settled as this."""
+    return either(label(project, one) for one in any_of(asked))
+
+
+def label(project: Project, name: str) -> Q:
+    settled = Item.objects.filter(queue__project=project, verdict=name)
+    answers = told().filter(item__queue__project=project).alias(said=Cast("answers", TextField()))
+    said = Q(said__contains=json.dumps(name)) | Q(said__contains=json.dumps(name, ensure_ascii=False))
+    return Q(pk__in=settled.values("trajectory")) | Q(pk__in=answers.filter(said).values("item__trajectory"))
+
+
+def reviewed(project: Project, asked: Asked) -> Q:
+    """Those that one of these people has completed a review of."""
+    by = told().filter(item__queue__project=project, reviewer__username__in=any_of(asked))
+    return Q(pk__in=by.values("item__trajectory"))
+
+
+def queued(project: Project, asked: Asked) -> Q:
+    """Those that are in a review queue, by its number."""
+    queues = Queue.objects.filter(whole("number")(project, asked), project=project)
+    return Q(pk__in=Item.objects.filter(queue__in=queues.values("pk")).values("trajectory"))
+
+
+def having(project: Project, asked: Asked) -> Q:
+    """Those that have one of these things. Raises BadQuery."""
+    return either(HAS[among(asked, one, HAS)](project) for one in any_of(asked))
+
+
+def accepted(project: Project) -> Q:
+    rows = Acceptance.objects.filter(trajectory__dataset__project=project)
+    return Q(pk__in=rows.values("trajectory"))
+
+
+def commented(project: Project) -> Q:
+    return Q(pk__in=Comment.objects.filter(trajectory__dataset__project=project, removed_at=None).values("trajectory"))
+
+
+def with_label(project: Project) -> Q:
+    done = told().filter(item__queue__project=project)
+    settled = Item.objects.filter(queue__project=project).exclude(verdict="")
+    return Q(pk__in=done.values("item__trajectory")) | Q(pk__in=settled.values("trajectory"))
+
+
+def edited(project: Project) -> Q:
+    rows = Trajectory.objects.of(project).filter(parent__isnull=False)
+    return Q(pk__in=rows.values("parent"))
+
+
+HAS = {
+    "comment": commented,
+    "label": with_label,
+    "acceptance": accepted,
+    "rollout": lambda project: ~Q(end=""),
+    "parent": lambda project: Q(parent__isnull=False),
+    "edit": edited,
+    "reward": lambda project: Q(reward__isnull=False),
+}

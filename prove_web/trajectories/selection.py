@@ -1,0 +1,101 @@
+"""The trajectories that an address speaks of: found by a search, in one data set or in all, or judged in a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.http import urlencode
+
+from prove_web.accounts.models import Project
+from prove_web.review.blinding import Blind
+from prove_web.review.models import Queue
+from prove_web.review.schema import VERDICTS
+
+from .filters import TrajectoryFilter
+from .models import Dataset, Trajectory
+from .search import Fault, search
+
+VERIFIED = "verified"
+JUDGED = {VERIFIED: "Accepted, and verified by a replay", **{one: f"Verdict “{one}”" for one in VERDICTS}}
+FIELDS = tuple(name for name in TrajectoryFilter.base_filters if name != "q")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`rows` without their records; `told` is what a data set's origin says of how they were chosen."""
+
+    rows: QuerySet
+    told: dict[str, Any]
+    dataset: Dataset | None = None
+    queue: Queue | None = None
+    fault: Fault | None = None
+    covered: bool = False  # without what waits for one's own blind review
+
+    @property
+    def address(self) -> str:
+        """The query string that selects the same."""
+        flat = {name: value for name, value in self.told.items() if name != "filter" and value not in ("", None)}
+        flat["q"] = flat.pop("query", "")
+        return urlencode({**{name: value for name, value in flat.items() if value}, **self.told.get("filter", {})})
+
+    @property
+    def name(self) -> str:
+        """What a data set of it might be called, and a file."""
+        if self.queue:
+            return f"{self.queue.name}: {self.told['verdict']}"
+        narrowed = self.told.get("query") or " ".join(map(str, self.told.get("filter", {}).values()))
+        return ": ".join(filter(None, [self.dataset.name if self.dataset else "", narrowed])) or "All trajectories"
+
+    @property
+    def words(self) -> str:
+        """How they were chosen, in a line."""
+        narrowed = [f"{name}: {value}" for name, value in self.told.get("filter", {}).items()]
+        if query := self.told.get("query"):
+            narrowed.insert(0, f"“{query}”")
+        return ", ".join(narrowed)
+
+
+def selected(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
+    """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
+    if given.get("queue"):
+        return judged(project, given, blind)
+    whole = Dataset.objects.whole().filter(project=project).select_related("job")
+    dataset = one_of(whole, given.get("dataset"), "data set")
+    query = given.get("q", "").replace("\0", "").strip()
+    found = search(project, query, dataset, blind)
+    narrowing = {name: given[name] for name in FIELDS if given.get(name)}
+    narrowed = TrajectoryFilter(narrowing, rows=found.rows)
+    rows = narrowed.qs if narrowing else found.rows
+    narrowing = {name: value for name, value in narrowing.items() if name not in narrowed.form.errors}
+    told = {"query": query, "dataset": dataset.number if dataset else None, "filter": narrowing}
+    told = {name: value for name, value in told.items() if value or name == "query"}
+    return Selection(rows, told, dataset, fault=found.fault, covered=found.covered)
+
+
+def judged(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
+    """What a queue has settled on."""
+    queue = one_of(Queue.objects.filter(project=project), given.get("queue"), "queue")
+    verdict = given.get("verdict") or VERIFIED
+    if queue is None or verdict not in JUDGED:
+        raise Http404(f"A verdict is one of {', '.join(JUDGED)}.")
+    items = queue.items.filter(verdict=VERDICTS[0] if verdict == VERIFIED else verdict)
+    if verdict == VERIFIED:
+        items = items.filter(trajectory__acceptances__isnull=False)
+    items = blind.told(items, "trajectory") if blind else items
+    covered = bool(blind and blind.any)
+    rows = Trajectory.objects.filter(pk__in=items.values("trajectory")).defer("record", "rollout")
+    return Selection(rows, {"queue": queue.number, "verdict": verdict}, queue=queue, covered=covered)
+
+
+def one_of(rows: QuerySet, number: str | None, what: str) -> Any:
+    """The one with that number; None where no number is given. Raises Http404."""
+    if not number:
+        return None
+    found = rows.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None
+    if found is None:
+        raise Http404(f"There is no {what} {number[:20]} here.")
+    return found

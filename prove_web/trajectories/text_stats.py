@@ -1,0 +1,97 @@
+"""How varied the words of users are: distinct n-grams, a type-token ratio that sizes do not bend, lengths of turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .denormalised import tokens
+from .models import Dataset, Trajectory
+
+SAMPLE = 1_000  # trajectories that are read
+WINDOW = 100  # words, of the moving type-token ratio
+BUCKETS = ((1, 5), (6, 10), (11, 20), (21, 40), (41, 80), (81, None))
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """User turns of so many words; `share` is of the fullest bucket."""
+
+    label: str
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Language:
+    """`distinct` has, by n, the share of different groups of n words among all (Li and others 2016, distinct-n);
+    `ratio` is the mean share of different words in every stretch of 100 (Covington and McFall 2010, MATTR)."""
+
+    trajectories: int
+    turns: int
+    words: int
+    different: int
+    mean: float
+    ratio: float
+    distinct: tuple[tuple[int, float], ...]
+    lengths: tuple[Bucket, ...]
+
+
+def language(dataset: Dataset, newest: int) -> Language:
+    """Of an even sample; read once for a data set that ends at this row."""
+    return measured(dataset.pk, dataset.created_at.isoformat(), newest)
+
+
+@lru_cache(maxsize=64)
+def measured(dataset: int, made: str, newest: int) -> Language:
+    rows = Trajectory.objects.filter(dataset=dataset).order_by("pk")
+    ids = list(rows.values_list("pk", flat=True))
+    drawn = ids[:: max(1, -(-len(ids) // SAMPLE))]
+    found = rows.filter(pk__in=drawn).values_list("record__turns", flat=True)
+    said = [tokens(turn) for turns in found if isinstance(turns, list) for turn in turns if isinstance(turn, str)]
+    return measure(said, len(drawn))
+
+
+def measure(said: Sequence[Sequence[str]], trajectories: int) -> Language:
+    """Of user turns as lists of words."""
+    words = [word for turn in said for word in turn]
+    return Language(
+        trajectories=trajectories,
+        turns=len(said),
+        words=len(words),
+        different=len({*words}),
+        mean=len(words) / len(said) if said else 0.0,
+        ratio=moving_ratio(words),
+        distinct=tuple((n, distinct(said, n)) for n in (1, 2, 4)),
+        lengths=buckets(map(len, said)),
+    )
+
+
+def distinct(said: Iterable[Sequence[str]], n: int) -> float:
+    """The share of different groups of n words among all; 0 where there is none."""
+    groups = [tuple(turn[at : at + n]) for turn in said for at in range(len(turn) - n + 1)]
+    return len({*groups}) / len(groups) if groups else 0.0
+
+
+def moving_ratio(words: Sequence[str]) -> float:
+    """The mean, over all stretches of 100 words, of the share that is different; of fewer, that of all."""
+    if len(words) <= WINDOW:
+        return len({*words}) / len(words) if words else 0.0
+    inside = Counter(words[:WINDOW])
+    total = len(inside)
+    for gone, new in zip(words, words[WINDOW:], strict=False):
+        inside[gone] -= 1
+        if not inside[gone]:
+            del inside[gone]
+        inside[new] += 1
+        total += len(inside)
+    return total / WINDOW / (len(words) - WINDOW + 1)
+
+
+def buckets(lengths: Iterable[int]) -> tuple[Bucket, ...]:
+    counts = Counter(next((low for low, high in BUCKETS if high is None or n <= high), 1) for n in lengths)
+    most = max(counts.values(), default=1)
+    names = {low: f"{low} to {high}" if high else f"{low} or more" for low, high in BUCKETS}
+    return tuple(Bucket(name, counts[low], counts[low] / most) for low, name in names.items())

@@ -1,0 +1,245 @@
+"""What an enrolled machine asks of the site, over HTTPS alone: what there is to do, its files, and to hear of it.
+
+It asks with its token in `Authorization: Bearer`. It sees jobs of its own organisation, and tells only of those that it
+was given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, transaction
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import anyone
+from prove_web.disk_guard import low
+from prove_web.live import message_broker
+from prove_web.live.ingest import record
+from prove_web.live.jobs import locked, ready
+from prove_web.live.models import AT_WORK, Job, State
+from training_worker import heartbeat, worker_info
+from training_worker.join.compatibility import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
+from training_worker.prove.event_data import InvalidEvent
+from training_worker.prove.events import now
+
+from .capabilities import DOES, lacks
+from .enrolment import admitted
+from .event_ingest import events
+from .file_transfer import ADAPTER_CONFIG, PIECE, NotTaken, base_of, keep, needed, path_of, source, take
+from .models import Enrolment
+from .quota import DiskFull, Full, admit, tidy
+from .worker_drain import drains
+
+QUEUE = "training"
+LOOKED_AT = 50  # jobs that wait
+REFUSED = "This token is not good here, or not any more. Ask an owner of the team to enrol the machine anew."
+# What odd things raise on their way into the database, NotTaken among them.
+UNREADABLE: tuple[type[Exception], ...] = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+UNREADABLE += (RecursionError, ValidationError, DataError, IntegrityError)
+Answer = Callable[..., HttpResponse]
+
+
+def enrolled(view: Answer) -> Answer:
+    """A page for enrolled machines: `request.enrolment` is who asks."""
+
+    @wraps(view)
+    def guarded(request: Any) -> HttpResponse:
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        found = admitted(token.strip()) if kind == "Bearer" and token else None
+        if found is None:
+            return JsonResponse({"error": REFUSED}, status=401)
+        request.enrolment = found
+        try:
+            return view(request)
+        except InvalidEvent as error:
+            return JsonResponse({"error": str(error)}, status=400)
+        except UNREADABLE as error:
+            return JsonResponse({"error": f"This could not be read: {error}"}, status=400)
+        except message_broker.UNREACHABLE:
+            return JsonResponse({"error": "The site's broker does not answer; ask again."}, status=503)
+
+    return anyone(csrf_exempt(never_cache(guarded)))
+
+
+def said(request: HttpRequest) -> dict[str, Any]:
+    """Raises ValueError."""
+    found = json.loads(request.body)
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    return found
+
+
+def alive(enrolment: Enrolment, told: dict[str, Any], refused: str = "") -> dict[str, Any]:
+    """Count what a machine says as its heartbeat; what it serves is not for it to say. What is known of it then.
+
+    Who is `refused` serves nothing.
+    """
+    known = {"slots": 1, **worker_info.read_facts(told.get("facts")), "queues": [QUEUE]}
+    known |= {"refused": refused, "slots": 0} if refused else {}
+    heartbeat.beat(message_broker.broker(), enrolment.worker, known)
+    return known
+
+
+def unfit(told: dict[str, Any]) -> str:
+    """Why a machine cannot work with this site as it is: other versions, or another time; "" when it can."""
+    if differ := differences(dict(told.get("versions") or {}), versions()):
+        return DIFFERS.format("; ".join(differ))
+    behind = skew(str(told["time"])) if "time" in told else 0.0
+    return SKEWED.format(behind) if behind > MOST_SKEW else ""
+
+
+def turned_away(enrolment: Enrolment, told: dict[str, Any], why: str) -> HttpResponse:
+    alive(enrolment, told, why)
+    return JsonResponse({"error": why}, status=409)
+
+
+@enrolled
+@require_POST
+def hello(request: Any) -> HttpResponse:
+    """Who it is, and whether its versions and its clock are those of the site."""
+    told, enrolment = said(request), request.enrolment
+    if why := unfit(told):
+        return turned_away(enrolment, told, why)
+    alive(enrolment, told)
+    Enrolment.objects.filter(pk=enrolment.pk, joined_at=None).update(joined_at=timezone.now())
+    return JsonResponse({"worker": enrolment.worker, "team": str(enrolment.organisation), "time": now()})
+
+
+@enrolled
+@require_POST
+def next_job(request: Any) -> HttpResponse:
+    """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none.
+
+    A machine that is to take no more is told so (`draining`), and one of another version, as after an update of the
+    site, is turned away.
+    """
+    told, enrolment = said(request), request.enrolment
+    if why := unfit(told):
+        return turned_away(enrolment, told, why)
+    known = alive(enrolment, told)
+    if drains(enrolment.worker):
+        return JsonResponse({"draining": True})
+    job = None if low() else begun(enrolment, known)
+    if job is None:
+        return JsonResponse({})
+    tidy(job)
+    files = [file(job, of, name) for of, name in needed(job)]
+    order = {"job": str(job.pk), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
+    return JsonResponse({**order, "files": files})
+
+
+def file(job: Job, of: str, name: str) -> dict[str, Any]:
+    """A file that a job takes: its size, and of what an adapter says of itself the name of the policy that it is on."""
+    told = {"job": of, "name": name, "size": path_of(of, name, settings.PROVE_DATA).stat().st_size}
+    if PurePath(name).name == ADAPTER_CONFIG and (run := source(job, of)):
+        told["base"] = base_of(run)
+    return told
+
+
+def begun(enrolment: Enrolment, known: dict[str, Any]) -> Job | None:
+    """The first job that waits, that nobody claimed and that it can do: claimed, and at work from here on."""
+    ours = Job.objects.waiting().filter(project__organisation=enrolment.organisation, kind__in=DOES)
+    for each in ours.select_related("after")[:LOOKED_AT]:
+        if ready(each) and not lacks(each, known) and (job := claimed(each, enrolment.worker)):
+            message_broker.take_back(QUEUE, job.pk, job.attempt)
+            message_broker.tell_worker(job)
+            message_broker.hint(job)
+            return job
+    return None
+
+
+@transaction.atomic
+def claimed(each: Job, worker: str) -> Job | None:
+    job = locked(each.pk)
+    if job.state != State.QUEUED or not message_broker.claim(job, worker):
+        return None
+    job.state, job.worker, job.beat_at = State.STARTING, worker, timezone.now()
+    job.save(update_fields=["state", "worker", "beat_at"])
+    return job
+
+
+def job_of(enrolment: Enrolment, job: Any) -> Job | None:
+    """A job of the machine's organisation; None for any other."""
+    return Job.objects.filter(project__organisation=enrolment.organisation, pk=UUID(str(job))).first()
+
+
+def at_work(enrolment: Enrolment, job: Any, attempt: Any) -> Job:
+    """The job that the machine is at. Raises NotTaken."""
+    found = job_of(enrolment, job)
+    if found is None or found.worker != enrolment.worker or found.state not in AT_WORK or found.attempt != int(attempt):
+        raise NotTaken("You are not at this attempt at this job.")
+    return found
+
+
+@enrolled
+@require_POST
+def tell(request: Any) -> HttpResponse:
+    """Events of an attempt are stored; the answer is what the site says of the job: see jobs/delivery.py."""
+    told, enrolment = said(request), request.enrolment
+    alive(enrolment, told)
+    attempt, job = int(told["attempt"]), job_of(enrolment, told["job"])
+    if job is None:
+        raise NotTaken("There is no such job.")
+    mine = job.worker == enrolment.worker and job.attempt == attempt
+    if mine and not job.ended:
+        job = record(str(job.pk), attempt, list(events(told["events"], job, enrolment.worker))) or job
+    current = job.attempt + (job.ended or (job.attempt == attempt and not mine))
+    return JsonResponse({"attempt": current, "seq": job.seq, "stop": job.stop})
+
+
+@enrolled
+@require_safe
+def get_file(request: Any) -> HttpResponse:
+    """`?at=` a job and its `attempt`, `?job=` and `?name=` one of the files that it takes."""
+    mine = at_work(request.enrolment, request.GET["at"], request.GET["attempt"])
+    job, name = request.GET["job"], request.GET["name"]
+    if (job, name) not in set(needed(mine)):
+        raise NotTaken("This job does not take that file.")
+    return FileResponse(path_of(job, name, settings.PROVE_DATA).open("rb"))
+
+
+@enrolled
+@require_POST
+def put_file(request: Any) -> HttpResponse:
+    """A piece of a result: `?job=`, `attempt`, `name`, `at` (its first byte) and `last` (1 for the last piece)."""
+    asked = request.GET
+    job = at_work(request.enrolment, asked["job"], asked["attempt"])
+    size = int(request.headers.get("Content-Length") or 0)
+    if not 0 <= size <= PIECE or "Transfer-Encoding" in request.headers:
+        raise NotTaken(f"A piece has at most {PIECE:,} bytes, and says how many (Content-Length).")
+    try:
+        admit(job, request.enrolment, size)
+        take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")
+    except (Full, DiskFull) as error:
+        return JsonResponse({"error": str(error)}, status=507)
+    except OSError as error:
+        return JsonResponse({"error": f"The site cannot keep it ({error.strerror})."}, status=507)
+    return JsonResponse({})
+
+
+@enrolled
+@require_POST
+def kept_files(request: Any) -> HttpResponse:
+    """The names of all results that the machine has; others go."""
+    told = said(request)
+    keep(at_work(request.enrolment, told["job"], told["attempt"]), map(str, told["names"]))
+    return JsonResponse({})
+
+
+@enrolled
+@require_POST
+def goodbye(request: Any) -> HttpResponse:
+    """The machine works no more, for now."""
+    heartbeat.forget(message_broker.broker(), request.enrolment.worker)
+    return JsonResponse({})

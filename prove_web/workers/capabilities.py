@@ -1,0 +1,40 @@
+"""Which jobs an enrolled machine can do, by what it tells of itself; what it lacks, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prove_web.experiments.initial_policy import WARM
+from prove_web.live.models import Job, Kind
+from training_worker.join.capabilities import ASKS_AN_ENDPOINT
+from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.prove.models import OF_RUN
+
+from .file_transfer import ground_of
+
+DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL, Kind.EVALUATE)
+ENDPOINT = "endpoint"  # of an evaluation: its policy is behind one
+MODEL = "folder"  # of an evaluation: its policy is a model that is loaded
+
+
+def asks_an_endpoint(job: Job) -> bool:
+    """Whether an evaluation asks a model behind an endpoint, as its policy or as the user in a conversation."""
+    spec = job.spec
+    return job.kind == Kind.EVALUATE and (spec.get("source") == ENDPOINT or spec.get("benchmark") in ASKS_AN_ENDPOINT)
+
+
+def lacks(job: Job, told: dict[str, Any]) -> str:
+    """What of a job the machine cannot do; "" when it can. `told` is as worker_info.py has it."""
+    if asks_an_endpoint(job):
+        return "it asks an endpoint, whose key never leaves the site: the site's own workers do it"
+    if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):
+        return "work of this kind is done by the site's own workers"
+    if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in told.get("benchmarks", ()):
+        return f"it does not have {KNOWN[benchmark].title if benchmark in KNOWN else benchmark}"
+    if (name := ground_of(job)) != WARM and not OF_RUN.fullmatch(name) and name not in told.get("models", ()):
+        return f"it does not have the model {name}"
+    if job.spec.get("device") == "cuda" and not told.get("gpus"):
+        return "it has no GPU"
+    if job.spec.get("backend") == "vllm" and not told.get("vllm"):
+        return "it does not have vLLM"
+    return ""

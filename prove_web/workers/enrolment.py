@@ -1,0 +1,80 @@
+"""Enrolments: made once and shown once, found by their hash, good until they expire or are revoked."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from hashlib import sha256
+
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.accounts import audit
+from prove_web.accounts.locks import hold
+from prove_web.accounts.models import Organisation, User
+from prove_web.accounts.permissions import Action, can
+from prove_web.live import message_broker
+from prove_web.live.jobs import enqueue, give_up, locked, tell
+from prove_web.live.models import AT_WORK, Job, State
+from training_worker import heartbeat
+
+from . import worker_drain
+from .models import Enrolment
+from .quota import tidy
+
+BYTES = 32
+PREFIX = "join_"  # a token that began with a dash would be taken for an option of the command
+WHY = "The machine that was at it may no longer work for this team."
+
+
+def enrol(organisation: Organisation, user: User, name: str, days: int) -> tuple[Enrolment, str]:
+    """A new enrolment, and the text of its token, which is kept nowhere."""
+    text, until = PREFIX + secrets.token_urlsafe(BYTES), timezone.now() + timedelta(days=days)
+    made = {"name": name, "hash": hashed(text), "made_by": user, "expires_at": until}
+    return Enrolment.objects.create(organisation=organisation, **made), text
+
+
+def hashed(text: str) -> str:
+    """A plain hash is enough: the text is random and long."""
+    return sha256(text.encode()).hexdigest()
+
+
+def admitted(text: str) -> Enrolment | None:
+    """The enrolment of this token, while it is good and its maker may still enrol machines here."""
+    found = Enrolment.objects.filter(hash=hashed(text)).select_related("organisation", "made_by").first()
+    if found is None or not found.good or not found.made_by.is_active:
+        return None
+    return found if can(found.made_by, Action.MANAGE, found.organisation) else None
+
+
+def revoke(enrolment: Enrolment) -> int:
+    """Let the machine in no more; how many jobs it was at, which others now take."""
+    if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.note(None, "revoked", enrolment, enrolment.organisation)
+    message_broker.quietly(lambda: heartbeat.forget(message_broker.broker(), enrolment.worker))
+    worker_drain.take_again(enrolment.worker)
+    ours = Job.objects.filter(project__organisation=enrolment.organisation_id, state__in=AT_WORK)
+    jobs = ours.filter(worker=enrolment.worker)
+    return sum(taken_away(job.pk, enrolment.worker) for job in jobs)
+
+
+def drain(enrolment: Enrolment, drains: bool) -> None:
+    """Have the machine finish what it is at and take no more, or take jobs again."""
+    name = enrolment.worker
+    if worker_drain.drain(name, enrolment) if drains else worker_drain.take_again(name):
+        audit.note(None, "drained" if drains else "let go on", enrolment, enrolment.organisation)
+
+
+@transaction.atomic
+def taken_away(job_id: object, worker: str) -> bool:
+    hold(Job.objects.values_list("project", flat=True).get(pk=job_id))
+    job = locked(job_id)
+    if job.worker != worker or job.state not in AT_WORK:
+        return False
+    give_up(job, WHY, fault=False)
+    tidy(job)
+    job.save()
+    if job.state == State.QUEUED:
+        enqueue(job)
+    transaction.on_commit(lambda: tell(job))
+    return True

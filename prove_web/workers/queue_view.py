@@ -1,0 +1,168 @@
+"""A queue as people see it: what is at work, what waits in which order, why, and when its turn is expected to come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from heapq import heapify, heapreplace
+from statistics import median
+from typing import Any
+
+from django.db.models import Count
+from django.utils import timezone
+
+from prove_web.live.jobs import ready
+from prove_web.live.models import AT_WORK, Job, State
+
+from .capabilities import lacks
+from .worker_status import Worker, serving
+
+MOST = 1000  # jobs of a queue that are looked at
+LIKE = 15  # jobs that have ended, from whose times the next one's is expected
+RELATED = ("project__organisation", "after", "created_by")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A job that waits: its number in the line, from 1, why it waits, and the seconds until it is expected to start."""
+
+    number: int
+    job: Job
+    mine: bool  # whether the person who looks may know what it is
+    ours: bool  # whether it is of the project at hand
+    why: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One queue: `busy` of `slots` places of workers are taken."""
+
+    queue: str
+    turns: list[Turn]
+    working: list[tuple[Job, bool]]  # and whether the person who looks may know what it is
+    workers: list[Worker]
+
+    @property
+    def slots(self) -> int:
+        return sum(worker.slots for worker in self.workers)
+
+    @property
+    def busy(self) -> int:
+        return len(self.working)
+
+
+def counts() -> dict[str, int]:
+    """How many jobs wait or are at work, by queue."""
+    active = Job.objects.filter(state__in=(State.QUEUED, *AT_WORK)).order_by().with_queue()
+    return dict(active.values_list("line_of").annotate(Count("id")))
+
+
+def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Worker]) -> Line:
+    """A queue as the member of the projects `mine` sees it from one of them."""
+    related = Job.objects.select_related(*RELATED).defer("result")
+    working = of_queue(queue, related.filter(state__in=AT_WORK).order_by("started_at", "id"))
+    waiting = of_queue(queue, related.waiting())
+    there = serving(workers, queue)
+    starts = expected(waiting, working, sum(one.slots for one in there))
+    places = {job.pk: number for number, job in enumerate((job for job in waiting if ready(job)), 1)}
+    free = sum(one.slots for one in there) - len(working)
+    turns = [
+        Turn(
+            number,
+            job,
+            job.project_id in mine,
+            job.project_id == project.pk,
+            why(job, places.get(job.pk, 0), len(there), free),
+            starts.get(job.pk),
+        )
+        for number, job in enumerate(waiting, 1)
+    ]
+    return Line(queue, turns, [(job, job.project_id in mine) for job in working], there)
+
+
+def of_queue(queue: str, jobs: Any) -> list[Job]:
+    return list(jobs.with_queue().filter(line_of=queue)[:MOST])
+
+
+def why(job: Job, place: int, workers: int, free: int) -> str:
+    """Why it does not run yet; `place` is its place among those that could start, from 1."""
+    if not ready(job):
+        stands = "" if job.after.state in (State.QUEUED, *AT_WORK) else f", which is {job.after.state}: resume that one"
+        return f"Waits for “{job.after}”{stands}"
+    if not workers:
+        return "No worker serves this queue"
+    if job.sent_at is None:
+        return "The broker has not taken it yet; it is asked again within seconds"
+    if place <= free:
+        return "A worker takes it in a moment"
+    return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1 - max(0, free)} go before it"
+
+
+def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
+    """With what the team's machines lack for it, where they alone serve its queue and none of them can do it."""
+    if not turn.mine or not ready(turn.job) or not workers or any(one.enrolment is None for one in workers):
+        return turn
+    missing = {one.enrolment.name: lacks(turn.job, one.told) for one in workers if one.enrolment}
+    if not all(missing.values()):
+        return turn
+    said = "; ".join(f"“{name}”: {what}" for name, what in missing.items())
+    return replace(turn, why=f"No worker that is here can do it. {said}", seconds=None)
+
+
+def expected(
+    waiting: Sequence[Job], working: Sequence[Job], slots: int, known: Mapping[Any, float | None] | None = None
+) -> dict[Any, float]:
+    """Seconds until each job that could start does, if all take as long as jobs like them, or as is `known` of them."""
+    if not slots:
+        return {}
+    usual = usual_seconds({job.kind for job in (*waiting, *working)})
+    left = sorted(seconds for job in working if (seconds := seconds_left(job, usual)) is not None)
+    if len(left) < len(working):
+        return {}  # of one at work it is not known when it ends
+    free = (left + [0.0] * slots)[: max(slots, len(left))]
+    heapify(free)
+    found: dict[Any, float] = {}
+    for job in waiting:
+        if not ready(job):
+            continue
+        found[job.pk] = free[0]
+        took = known[job.pk] if known and job.pk in known else seconds_of(job, usual)
+        if took is None:
+            break
+        heapreplace(free, free[0] + took)
+    return found
+
+
+def seconds_left(job: Job, usual: dict[str, float]) -> float | None:
+    if job.seconds_left is not None:
+        return job.seconds_left
+    whole = seconds_of(job, usual)
+    return None if whole is None else max(0.0, whole - (job.took or timedelta()).total_seconds())
+
+
+def seconds_of(job: Job, usual: dict[str, float]) -> float | None:
+    """How long a job takes: as long as those of its kind; a run no longer than the minutes it was given."""
+    took, minutes = usual.get(job.kind), job.spec.get("minutes")
+    if job.trains and isinstance(minutes, int | float):
+        return min(took, 60.0 * minutes) if took else 60.0 * minutes
+    return took
+
+
+def usual_seconds(kinds: Collection[str]) -> dict[str, float]:
+    """The median time of the last jobs of each kind that were done."""
+    found = {}
+    for kind in sorted(kinds):
+        done = Job.objects.filter(kind=kind, state=State.DONE, started_at__isnull=False, ended_at__isnull=False)
+        times = done.order_by("-ended_at").values_list("started_at", "ended_at")[:LIKE]
+        if took := [(end - start).total_seconds() for start, end in times]:
+            found[kind] = median(took)
+    return found
+
+
+def cancelled(project: Any, queue: str) -> list[Job]:
+    """What of a project was taken out of a queue before its turn in the last hour, and can be put back."""
+    lately = timezone.now() - timedelta(hours=1)
+    stopped = Job.objects.filter(project=project, state=State.STOPPED, started_at=None, ended_at__gt=lately)
+    return [job for job in stopped.select_related(*RELATED).order_by("-ended_at")[:10] if job.queue == queue]

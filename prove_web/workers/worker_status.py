@@ -1,0 +1,168 @@
+"""The workers as their heartbeats tell of them, and what each is at according to the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from prove_web.accounts.models import Organisation
+from prove_web.experiments.sparkline import Sparkline
+from prove_web.live import message_broker
+from prove_web.live.models import AT_WORK, FILES, Job
+from training_worker import heartbeat
+from training_worker.prove.benchmarks.registry import KNOWN
+from training_worker.prove.synthesis.shards import own_code
+
+from .models import Enrolment
+from .worker_drain import draining
+
+QUEUES = {
+    "training": "Runs, and evaluations that load a model",
+    "synthesis": "Graphs, data sets, and evaluations without a model",
+    FILES: "Data sets made of others, and exports",
+}
+MOST_SILENT = 30.0  # seconds; three heartbeats
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One program that does jobs; `age` is in seconds since it was last heard of, `told` as worker_info.py has it."""
+
+    name: str
+    label: str  # what people who are not to know its host call it
+    queues: tuple[str, ...]
+    slots: int
+    age: float
+    told: dict[str, Any] = field(default_factory=dict)
+    jobs: tuple[Job, ...] = ()
+    enrolment: Enrolment | None = None  # of a machine of a team's own
+    draining: bool = False  # it finishes what it is at and takes no more
+    hour: tuple[tuple[float, float], ...] = ()  # how busy it was: seconds ago, and a share of 0 to 1
+
+    @property
+    def alive(self) -> bool:
+        return self.age <= MOST_SILENT
+
+    @property
+    def other_code(self) -> bool:
+        """Whether it runs other code than this site, as a worker does that was not started anew after an update."""
+        return bool(self.told.get("code")) and self.told["code"] != own_code()
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes jobs."""
+        return self.alive and not self.draining and not self.told.get("refused")
+
+    @property
+    def state(self) -> str:
+        """In one word."""
+        if not self.alive:
+            return "Silent"
+        if self.told.get("refused"):
+            return "Turned away"
+        if self.draining:
+            return "Draining"
+        return "At work" if self.jobs else "Free"
+
+    @property
+    def curve(self) -> Sparkline | None:
+        """How busy it was in the last hour; None with less than two samples."""
+        return drawn(self.hour)
+
+    @property
+    def hour_title(self) -> str:
+        """What the curve shows, in words."""
+        return f"{'GPUs' if self.devices else 'CPU'} over the last hour, {self.mean:.0%} busy on average"
+
+    @property
+    def mean(self) -> float:
+        return fmean(share for _, share in self.hour)
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        """Its GPUs: name and memory_gb; where it tells them `used` and `busy` (shares), `used_gb` and `celsius`."""
+        names = {"busy": "gpu", "used": "gpu_memory", "celsius": "gpu_celsius"}
+        beside = {one: self.told.get(name) or [] for one, name in names.items()}
+        found = [
+            {**gpu, "number": at, **{one: told[at] for one, told in beside.items() if at < len(told)}}
+            for at, gpu in enumerate(self.told.get("gpus") or [])
+        ]
+        return [{**gpu, "used_gb": round(gpu["used"] * gpu["memory_gb"], 1)} if "used" in gpu else gpu for gpu in found]
+
+    @property
+    def evaluates(self) -> list[str]:
+        """The benchmarks that it has, in words."""
+        return [KNOWN[name].title for name in self.told.get("benchmarks") or () if name in KNOWN]
+
+    @property
+    def loads(self) -> list[tuple[str, float]]:
+        """What is busy, as shares of 0 to 1."""
+        found = [("CPU", self.told.get("cpu")), ("Memory", self.told.get("memory"))]
+        return [(name, float(share)) for name, share in found if isinstance(share, int | float)]
+
+
+def drawn(hour: Collection[tuple[float, float]]) -> Sparkline | None:
+    """Idle at the bottom and busy at the top, whatever was between."""
+    return Sparkline.of([share for _, share in hour], (0.0, 1.0)) if len(hour) > 1 else None
+
+
+def workers(organisation: Organisation | None = None) -> list[Worker] | None:
+    """Those heard of within a day, who serve a queue of jobs; None when the broker cannot be asked.
+
+    Of the machines that teams enrolled, those of this organisation alone; by default all.
+    """
+    try:
+        broker = message_broker.broker()
+        ages, told = heartbeat.ages(broker), heartbeat.told(broker)
+        hours = {name: tuple(heartbeat.loads(broker, name)) for name in told}
+    except message_broker.UNREACHABLE:
+        return None
+    at_work, enrolled, drained = jobs_by_worker(), machines(ages), draining()
+    counted = Counter[str]()
+    found = []
+    for name, age in ages.items():
+        said, enrolment = told.get(name, {}), enrolled.get(name)
+        queues = queues_of(name, said)
+        theirs = organisation and enrolment and enrolment.organisation_id != organisation.pk
+        if queues and not theirs:
+            kind = name.partition("@")[0]
+            counted[kind] += 1
+            label = kind if counted[kind] == 1 else f"{kind} {counted[kind]}"
+            beside = {"enrolment": enrolment, "draining": name in drained, "hour": hours.get(name, ())}
+            jobs = tuple(at_work.get(name, ()))
+            found.append(Worker(name, label, queues, slots_of(said), age, said, jobs, **beside))
+    return sorted(found, key=lambda one: (not one.alive, list(QUEUES).index(one.queues[0]), one.name))
+
+
+def machines(names: Iterable[str]) -> dict[str, Enrolment]:
+    """The enrolments of those of these workers that are machines of teams, by name."""
+    numbers = [end for name in names if (end := name.rpartition("-")[2]).isdecimal() and len(end) < 10]
+    return {one.worker: one for one in Enrolment.objects.filter(pk__in=map(int, numbers))}
+
+
+def queues_of(name: str, told: dict[str, Any]) -> tuple[str, ...]:
+    """The queues of jobs it serves: as it tells, or as its name says where it tells nothing."""
+    named = [name.partition("@")[0]] if "@" in name else []
+    given = told.get("queues")
+    return tuple(one for one in QUEUES if one in (given if isinstance(given, list) else named))
+
+
+def slots_of(told: dict[str, Any]) -> int:
+    slots = told.get("slots")
+    return slots if isinstance(slots, int) and 0 < slots < 10_000 else 1
+
+
+def jobs_by_worker() -> dict[str, list[Job]]:
+    found: dict[str, list[Job]] = {}
+    jobs = Job.objects.filter(state__in=AT_WORK).exclude(worker="").select_related("project__organisation")
+    for job in jobs.defer("spec", "result").order_by("started_at"):
+        found.setdefault(job.worker, []).append(job)
+    return found
+
+
+def serving(found: Iterable[Worker], queue: str) -> list[Worker]:
+    """Those that take jobs of a queue."""
+    return [one for one in found if one.takes and queue in one.queues]
