@@ -121,7 +121,7 @@ EXPERIMENTS = {
         SMOLLM2,
         "SmolLM2-135M-Instruct with adapters of rank 8",
         ("held_out", "unseen_servers"),
-        minutes=30.0,
+        minutes=20.0,
         seeds=(0,),
         longest=1_500,
         longest_measured=2_000,
