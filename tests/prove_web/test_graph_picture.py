@@ -127,9 +127,9 @@ def test_the_same_graph_is_laid_out_the_same_in_any_order_and_process(whole: Pro
     here = layout.lay_out(draw.shuffled(whole.nodes), draw.shuffled([*whole.by_names]))
     script = (
         "import sys, pathlib, django; django.setup()\n"
-        "from prove_web.servers import proven\n"
+        "from prove_web.servers import graph_queries\n"
         "from prove_web.servers.picture.layout import lay_out\n"
-        "found = proven.read(pathlib.Path(sys.argv[1]), 0)\n"
+        "found = graph_queries.read(pathlib.Path(sys.argv[1]), 0)\n"
         "print(lay_out(set(found.nodes), set(found.by_names)).as_json)\n"
     )
     known = {**os.environ, "PYTHONHASHSEED": "7", "DJANGO_SETTINGS_MODULE": "prove_web.settings"}

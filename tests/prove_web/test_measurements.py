@@ -178,10 +178,10 @@ def test_openmetrics_are_one_text_with_one_end(db: None, broker: str) -> None:
 
 COUNTS = """
 from prometheus_client import generate_latest
-from prove_web.operations import measures
-measures.answered("home", "GET", 200, 0.25)
-measures.sockets.inc()
-print(generate_latest(measures.registry()).decode())
+from prove_web.operations import counters
+counters.answered("home", "GET", 200, 0.25)
+counters.sockets.inc()
+print(generate_latest(counters.registry()).decode())
 """
 
 
