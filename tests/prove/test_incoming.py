@@ -320,8 +320,8 @@ class TestWhatItIsNot:
                 for _ in range(32):
                     file.write(zeros)
         else:
-            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr("a.jsonl", zeros * 32)
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+                packed.writestr("a.jsonl", zeros * 32)
         with pytest.raises(UnreadableData, match="unpack to more than"):
             bring(path, tmp_path)
         written = sum(file.stat().st_size for file in (tmp_path / "plain").glob("*"))
