@@ -47,7 +47,6 @@ FETCH = "python manage.py fetch_model"
 TRAIN_SEED, FINAL_SEED = 20, 0  # of recipes
 SETS = {"held_out": 260, "unseen_tools": 120, "unseen_servers": 120}  # conversations of each
 TITLES = {"held_out": "held-out worlds", "unseen_tools": "unseen tools", "unseen_servers": "unseen servers"}
-MODES = {"sampled": (2, 1.0), "greedy": (1, 0.0)}  # rollouts of a conversation and their temperature
 BEFORE = "before"
 PLACES = ("policy", "data", "out", "state", "seed")  # settings that do not make an arm another
 Result = dict[str, Any]
@@ -74,7 +73,8 @@ class Plan:
 
     With `longest`, training uses only conversations of at most so many tokens, and what is measured are the first
     `chains` chains of each set of at most `longest_measured` tokens. With a
-    `lora_rank`, adapters are trained. `limits` are the tokens of a turn, and of all turns with the answers to them.
+    `lora_rank`, adapters are trained. `limits` are the tokens of a turn, and of all turns with the answers to them. Of
+    each conversation `samples` rollouts at temperature 1 are measured, and a greedy one. `scores` are those in tables.
     """
 
     arms: tuple[Arm, ...]
@@ -88,6 +88,13 @@ class Plan:
     chains: int = 0
     lora_rank: int = 0
     limits: tuple[int, int] = (160, 1_024)
+    samples: int = 2
+    scores: tuple[str, ...] = ("success",)
+
+    @property
+    def modes(self) -> dict[str, tuple[int, float]]:
+        """Return the rollouts of a conversation, and their temperature, for each way to sample."""
+        return {"sampled": (self.samples, 1.0), "greedy": (1, 0.0)}
 
 
 PROOF = (
@@ -128,6 +135,8 @@ EXPERIMENTS = {
         chains=48,
         lora_rank=8,
         limits=(128, 896),
+        samples=1,
+        scores=("success", "reward"),
     ),
 }
 
@@ -176,7 +185,7 @@ class Experiment:
         """What the result of each arm depends on: the policy, the conversations, the settings and the time."""
         start = [
             digest_of(self.options.policy),
-            MODES,
+            self.plan.modes,
             *(file_digest(self.sets / f"{name}.jsonl") for name in self.plan.sets),
         ]
         train = file_digest(self.sets / "train.jsonl")
@@ -204,7 +213,7 @@ class Experiment:
     def measure(self, name: str, seed: int) -> Result:
         """Train an arm and measure its policy on every set. Raises StageFailed, KeyboardInterrupt."""
         from .trainer.eval_breakdown import successes
-        from .trainer.evaluate import evaluate
+        from .trainer.evaluate import evaluate, totals_of
         from .trainer.grpo_config import TokenLimits
         from .trainer.policy import load_policy, store_adapter
 
@@ -216,12 +225,13 @@ class Experiment:
             if self.plan.lora_rank:
                 folder = store_adapter(folder, self.adapter(name, seed), start)
         policy, outcomes = load_policy(folder), {}
-        for set_name, (mode, (samples, temperature)) in product(self.plan.sets, MODES.items()):
+        for set_name, (mode, (samples, temperature)) in product(self.plan.sets, self.plan.modes.items()):
             with bar(self.console, f"{set_name}, {mode}"):
                 examples = self.examples(set_name)
                 limits = TokenLimits(*self.plan.limits)
                 made = evaluate(policy.model, policy.tokenizer, examples, samples, temperature, seed=1, limits=limits)
             outcomes[f"{set_name} {mode}"] = [successes(each) for each in made]
+            outcomes[f"{set_name} {mode} reward"] = [totals_of(each) for each in made]
         machine = {"python": platform.python_version(), "cores": os.cpu_count(), "threads": self.options.threads}
         result = {"arm": name, "seed": seed, "key": self.keys[name], "steps": steps, "seconds": round(seconds, 1)}
         return result | {"machine": machine, "outcomes": outcomes}
@@ -393,8 +403,17 @@ class Results:
 
     def cells(self, group: Sequence[Result], outcome: str, places: Sequence[int]) -> tuple[str, str]:
         start = self.experiment.arms[group[0]["arm"]].start
-        before = self.results[(start, self.experiment.options.seeds[0]) if start else (BEFORE, 0)]
-        return format_cells(compare([before], group, outcome, places))
+        before = self.results.get((start, self.experiment.options.seeds[0]) if start else (BEFORE, 0))
+        number = {"scale": 1, "digits": 3} if outcome.endswith("reward") else {}
+        cells = format_cells(compare([before] if before else group, group, outcome, places), **number)
+        return cells if before else (cells[0].partition(" ")[0], "")
+
+    def scores(self, group: Sequence[Result], outcome: str, places: Sequence[int]) -> str:
+        """Return a cell with each of the plan's scores, before and after, and the difference."""
+        names = {"success": ("", outcome), "reward": ("reward ", f"{outcome} reward")}
+        chosen = [names[score] for score in self.experiment.plan.scores]
+        cells = [(label, filter(None, self.cells(group, outcome, places))) for label, outcome in chosen]
+        return "; ".join(label + ", ".join(parts) for label, parts in cells)
 
     def summary(self) -> Iterator[str]:
         """Yield the lines of the table that the README has too: each arm over all its seeds, on each set."""
@@ -405,7 +424,7 @@ class Results:
         where = "; ".join(f"{m['cores']} cores, Python {m['python']}" for m in machines.values())
         yield (
             f"{options.minutes:g} minutes of training ({where}) from {plan.title} on {trained:,} "
-            f"conversations. Success on chains in %, {MODES['sampled'][0]} rollouts of each conversation at "
+            f"conversations. Success on chains in %, {describe_samples(plan.samples)} of each conversation at "
             "temperature 1; differences in points, paired, with 95% bootstrap intervals over conversations.\n"
         )
         places = {name: chains(self.experiment.examples(name)) for name in plan.sets}
@@ -413,7 +432,7 @@ class Results:
         yield "| arm | seeds | " + " | ".join(titles) + " |"
         yield "| --- | ---: |" + " --- |" * len(titles)
         for arm, seeds in self.by_arm.items():
-            cells = [", ".join(self.cells([*seeds.values()], f"{name} sampled", places[name])) for name in plan.sets]
+            cells = [self.scores([*seeds.values()], f"{name} sampled", places[name]) for name in plan.sets]
             yield f"| {self.experiment.arms[arm].title} | {len(seeds)} | " + " | ".join(cells) + " |"
 
     def details(self) -> Iterator[str]:
@@ -428,7 +447,11 @@ class Results:
                 rows = [(str(seed), str(one["steps"]), [one]) for seed, one in seeds.items()]
                 rows += [("all", "", [*seeds.values()])] if len(seeds) > 1 else []
                 for seed, steps, group in rows:
-                    cells = [cell for mode in MODES for cell in self.cells(group, f"{name} {mode}", places)]
+                    cells = [
+                        cell
+                        for mode in self.experiment.plan.modes
+                        for cell in self.cells(group, f"{name} {mode}", places)
+                    ]
                     first = [*next(iter(self.by_arm.values())).values()]
                     beside = ""
                     if seed == "all" and group != first:
@@ -444,12 +467,17 @@ class Results:
                 yield f"| {arms[arm].title} | {length} | {len(places)} | {success} | {change} |"
 
 
-def format_cells(change: Any) -> tuple[str, str]:
-    """Return before and after, and their difference with its interval, in % and points."""
+def describe_samples(count: int) -> str:
+    return "one rollout" if count == 1 else f"{count} rollouts"
+
+
+def format_cells(change: Any, scale: float = 100, digits: int = 1) -> tuple[str, str]:
+    """Return before and after, and their difference with its interval; by default in % and points."""
     before, after, by, low, high = (
-        100 * value for value in (change.before, change.after, change.difference, change.low, change.high)
+        scale * value for value in (change.before, change.after, change.difference, change.low, change.high)
     )
-    return f"{before:.1f} → {after:.1f}", f"{by:+.1f} ({low:+.1f} to {high:+.1f})"
+    within = f"({low:+.{digits}f} to {high:+.{digits}f})"
+    return f"{before:.{digits}f} → {after:.{digits}f}", f"{by:+.{digits}f} {within}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -463,6 +491,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, help="of training in each arm")
     parser.add_argument("--examples", type=int, default=4_000, help="training conversations")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--tables", action="store_true", help="train nothing, write the tables of the finished arms")
     parser.add_argument("--development", action="store_true", help="measure on development worlds, write no table")
     options, console = parser.parse_args(argv), Console()
     plan = EXPERIMENTS[options.experiment]
@@ -478,7 +507,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with only_one(options.data), add_root(SMOLLM2.parent):
             require_space(options.data)
             experiment = Experiment(options, console)
-            experiment.run()
+            if not options.tables:
+                experiment.run()
             results = Results(experiment)
             summary, details = "\n".join(results.summary()), "\n".join(results.details())
         if options.development:

@@ -62,7 +62,7 @@ def test_arms_are_trained_measured_and_not_run_again(
     assert proof.main(words) == 0
     assert [one["arm"] for one in arms()] == ["grpo", "branch", "rejection", "supervised", "before"]
     for one in arms():
-        assert set(one["outcomes"]) == {f"{name} {mode}" for name in proof.SETS for mode in proof.MODES}
+        assert set(one["outcomes"]) == outcomes(proof.EXPERIMENTS["proof"])
         assert all(len(each) == 2 for each in one["outcomes"]["held_out sampled"])
         assert (one["steps"] > 0) == (one["arm"] != "before")
     table = pages[proof.PAGE]
@@ -109,7 +109,7 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     finished = [json.loads(line) for line in (results / "pretrained.jsonl").read_text("utf-8").splitlines()]
     assert [one["arm"] for one in finished] == ["start", "grpo", "supervised", "before"]
     assert all(one["steps"] > 0 for one in finished[:3])
-    assert set(finished[0]["outcomes"]) == {f"{name} {mode}" for name in plan.sets for mode in proof.MODES}
+    assert set(finished[0]["outcomes"]) == outcomes(plan)
     start = results / "pretrained-start-0"
     weights = load_file(start / "adapter_model.safetensors")
     assert {weight.dtype for weight in weights.values()} == {torch.bfloat16} and any(map(torch.any, weights.values()))
@@ -119,6 +119,15 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     shutil.rmtree(tmp_path / "data")
     assert proof.main(words) == 0, "what is finished needs no folder of its training"
     assert list(pages) == [proof.PAGE] and "GRPO after it" in pages[proof.PAGE]
+    lines = (results / "pretrained.jsonl").read_text("utf-8").splitlines()
+    (results / "pretrained.jsonl").write_text("\n".join(lines[:2]) + "\n", "utf-8")
+    assert proof.main([*words, "--tables"]) == 0, "of what is finished, without the policy before"
+    rows = [line for line in pages[proof.PAGE].splitlines() if line.startswith("| a short supervised phase | 1 |")]
+    assert len(rows) == 1 and "→" not in rows[0] and "reward 0." in rows[0]
+
+
+def outcomes(plan: proof.Plan) -> set[str]:
+    return {f"{name} {mode}{score}" for name in plan.sets for mode in plan.modes for score in ("", " reward")}
 
 
 def proof_examples(data: Path, name: str) -> list[Any]:
