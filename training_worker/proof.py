@@ -116,7 +116,7 @@ ABLATIONS = (
 LORA: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
 LIMITS: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
 PRETRAINED = (
-    Arm("start", "a short supervised phase", "supervised", {**LORA, "minutes": 20.0}),
+    Arm("start", "a short supervised phase", "supervised", {**LORA, "minutes": 60.0}),
     Arm("grpo", "GRPO after it", "grpo", {**LIMITS, "learning_rate": 1e-4}, start="start"),
     Arm("supervised", "supervised training after it", "supervised", {**LORA, "rate": 3e-4}, start="start"),
 )
@@ -128,7 +128,7 @@ EXPERIMENTS = {
         SMOLLM2,
         "SmolLM2-135M-Instruct with adapters of rank 8",
         ("held_out", "unseen_servers"),
-        minutes=20.0,
+        minutes=60.0,
         seeds=(0,),
         longest=1_500,
         longest_measured=2_000,
