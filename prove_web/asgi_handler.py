@@ -21,7 +21,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpRes
 from django.middleware.security import SecurityMiddleware
 from servestatic.middleware import ServeStaticMiddleware
 
-from .streaming import send_while_made
+from .streaming import stream_in_thread
 
 THREADS = 16  # more than a page may have to wait for: a server of others, a world that is built
 
@@ -50,7 +50,7 @@ class Pages(ASGIHandler):
         try:
             response = self.get_response(request)
             if isinstance(response, StreamingHttpResponse):
-                send_while_made(response)
+                stream_in_thread(response)
             return response
         finally:
             close_old_connections()

@@ -28,13 +28,13 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(held)
 
 
-def send_while_made(response: StreamingHttpResponse) -> None:
+def stream_in_thread(response: StreamingHttpResponse) -> None:
     """Have an answer's pieces made one at a time, as the reader takes them."""
     if not response.is_async:
-        response.streaming_content = made_beside(gathered(iter(response.streaming_content)))
+        response.streaming_content = iterate_in_thread(gathered(iter(response.streaming_content)))
 
 
-async def made_beside(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def iterate_in_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """The pieces, all made in one thread of their own, which has its own connection to the database."""
     thread = ThreadPoolExecutor(1, "sent")
     following = sync_to_async(lambda: next(pieces, None), thread_sensitive=False, executor=thread)

@@ -19,7 +19,7 @@ class NoRoom(Exception):
     """What cannot be written, what is free, what it needs and what to do."""
 
 
-def kept_gb() -> float:
+def get_reserved_gb() -> float:
     """Gigabytes of the disk that jobs of this worker leave free."""
     with suppress(ValueError):
         return max(0.0, float(os.environ.get(VARIABLE) or FREE_GB))

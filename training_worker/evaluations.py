@@ -22,7 +22,7 @@ from .prove.benchmarks.compare import Paired, paired
 from .prove.benchmarks.environment import NotInstalled
 from .prove.benchmarks.protocol import Result
 from .prove.benchmarks.registry import NotKnown, known
-from .prove.benchmarks.request import Asked, Done, have_done
+from .prove.benchmarks.request import Done, EvaluationRequest, have_done
 from .prove.benchmarks.results import ResultsTaken
 from .prove.benchmarks.results_text import percent
 from .stage_cache import StageFailed
@@ -41,22 +41,24 @@ class Compared:
     rows: tuple[tuple[str, Paired], ...]
 
 
-def asked(given: argparse.Namespace, policy: Path) -> list[Asked]:
+def build_requests(given: argparse.Namespace, policy: Path) -> list[EvaluationRequest]:
     """The evaluations of one policy, all greedy."""
     tried = [("worlds", {**OURS, "count": str(given.worlds)}), ("behaviour", {**OURS, "count": str(given.behaviour)})]
     found = [
-        Asked(benchmark=name, source="folder", folder=str(policy), temperature=0.0, options=options)
+        EvaluationRequest(benchmark=name, source="folder", folder=str(policy), temperature=0.0, options=options)
         for name, options in tried
     ]
     if given.bfcl:
-        found.append(Asked(benchmark="bfcl", source="folder", folder=str(policy), temperature=0.0, limit=given.bfcl))
+        found.append(
+            EvaluationRequest(benchmark="bfcl", source="folder", folder=str(policy), temperature=0.0, limit=given.bfcl)
+        )
     return found
 
 
 def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
     """Every benchmark that is there, run by both. Raises StageFailed."""
     found = []
-    for before, after in zip(asked(given, given.before), asked(given, given.after), strict=True):
+    for before, after in zip(build_requests(given, given.before), build_requests(given, given.after), strict=True):
         try:
             found.append(compared(run(before, given.data, "before"), run(after, given.data, "after")))
         except NotInstalled as reason:
@@ -66,7 +68,7 @@ def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
     return found
 
 
-def run(one: Asked, data: Path, name: str) -> Done:
+def run(one: EvaluationRequest, data: Path, name: str) -> Done:
     """Raises StageFailed when an item could not be run, and what `have_done` does."""
     with estimated(f"{one.benchmark} {name}") as progress:
         done = have_done(one, data, progress=progress)

@@ -89,7 +89,7 @@ def ages(broker: Any) -> dict[str, float]:
     return {name: age for name, age in sorted(found.items()) if age <= FORGET}
 
 
-def told(broker: Any) -> dict[str, dict[str, Any]]:
+def read_worker_info(broker: Any) -> dict[str, dict[str, Any]]:
     """What each worker told of itself, by name; what is not to be read is left out."""
     found = {}
     for name, text in broker.hgetall(WORKERS).items():

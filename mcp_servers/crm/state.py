@@ -229,7 +229,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.casefold().replace(",", " ").split()))
 
 
-def found(table: Table[Any, Named], query: str | None) -> Iterator[Named]:
+def filter_by_name(table: Table[Any, Named], query: str | None) -> Iterator[Named]:
     """The rows whose names have all words of a query; all rows without one."""
     words = words_of(query or "")
     rows = table.where(words=words[0]) if words else table

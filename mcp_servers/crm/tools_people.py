@@ -8,18 +8,18 @@ from ..kit import ToolError
 from .parameters import ROWS, AskedKind, CompanyRef, ContactRef, DuplicateRef, Limit, Query
 from .rules import active_contact
 from .server import server
-from .state import Crm, found
-from .views import CompanyLine, Found, PersonLine, company_line, person_line, team_line
+from .state import Crm, filter_by_name
+from .views import CompanyLine, PersonLine, SearchResults, company_line, person_line, team_line
 
 
 @server.read()
-def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> Found:
+def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> SearchResults:
     """Search people, companies and sales people by words of their names."""
-    people = found(crm.people, query) if kind not in ("company", "sales person") else ()
-    companies = found(crm.companies, query) if kind in (None, "company") else ()
-    team = found(crm.team, query) if kind in (None, "sales person") else ()
+    people = filter_by_name(crm.people, query) if kind not in ("company", "sales person") else ()
+    companies = filter_by_name(crm.companies, query) if kind in (None, "company") else ()
+    team = filter_by_name(crm.team, query) if kind in (None, "sales person") else ()
     lines = (person_line(crm, row) for row in people)
-    return Found(
+    return SearchResults(
         people=tuple(islice((line for line in lines if kind in (None, line.kind)), limit)),
         companies=tuple(company_line(crm, row) for row in islice(companies, limit)),
         team=tuple(team_line(crm, row) for row in islice(team, limit)),

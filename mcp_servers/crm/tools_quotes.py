@@ -10,7 +10,7 @@ from .parameters import ROWS, ApprovalCode, DealRef, Discount, Limit, ProductQue
 from .pipeline import quote_of
 from .rules import is_expired, own_deal
 from .server import server
-from .state import Crm, Deal, Product, Quote, QuoteLine, found
+from .state import Crm, Deal, Product, Quote, QuoteLine, filter_by_name
 
 FREE_DISCOUNT = 15
 MOST_LINES = 8
@@ -20,7 +20,7 @@ VALIDITY = timedelta(days=14)
 @server.read()
 def find_sales_products(crm: Crm, query: ProductQuery = None, limit: Limit = ROWS) -> tuple[Product, ...]:
     """Find your products with price in cents, highest discount and fewest units."""
-    return tuple(islice(found(crm.products, query), limit))
+    return tuple(islice(filter_by_name(crm.products, query), limit))
 
 
 @server.write(idempotent=True)

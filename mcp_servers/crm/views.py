@@ -60,7 +60,7 @@ class CompanyLine(Entity):
     contacts: int
 
 
-class Found(Entity):
+class SearchResults(Entity):
     """What a search found."""
 
     people: tuple[PersonLine, ...]

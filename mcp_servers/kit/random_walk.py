@@ -55,7 +55,7 @@ class Walker:
 
     def learn(self, name: str, text: str) -> None:
         """Keep the ids and field values of a result."""
-        for key, value in found(self.tools[name].result_type, json.loads(text)):
+        for key, value in extract_values(self.tools[name].result_type, json.loads(text)):
             values = self.seen.setdefault(key, [])
             if value not in values:
                 values.append(value)
@@ -142,29 +142,29 @@ class Walker:
         return str(self.draw.choice(schema.get("examples") or ["some text", "x"]))
 
 
-def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
+def extract_values(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
     """The ids in a result by type, and its texts and numbers by field: ("AccountId", "ACC-1"), (".kind", "loan")."""
     if value is None:
         return
     if isinstance(hint, NewType):
         yield hint.__name__, value
     elif get_origin(hint) is Annotated:
-        yield from found(get_args(hint)[0], value)
+        yield from extract_values(get_args(hint)[0], value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
         for name, part, field, deep in fields_of(hint):  # type: ignore[arg-type]
             if name in value:
                 if deep:
-                    yield from found(part, value[name])
+                    yield from extract_values(part, value[name])
                 if isinstance(value[name], str | int):
                     yield field, value[name]
                     yield from limits(value[name])
     elif isinstance(value, list):
         for one in value:
-            yield from found(get_args(hint)[0], one)
+            yield from extract_values(get_args(hint)[0], one)
     else:
         for part in get_args(hint):
             if dataclasses.is_dataclass(part) == isinstance(value, dict):
-                yield from found(part, value)
+                yield from extract_values(part, value)
 
 
 @cache

@@ -66,6 +66,6 @@ def turn(one: Point, middle: Point, other: Point) -> Turn:
     return "left" if cross > 0 else "right"
 
 
-def spoken(point: Point) -> str:
+def format_point(point: Point) -> str:
     """A point as text: latitude and longitude in micro-degrees."""
     return f"{point.latitude},{point.longitude}"

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ..kit import ToolError
 from ..places import Place, places
-from .geometry import metres, nearest, spoken
+from .geometry import format_point, metres, nearest
 from .hours import WEEKDAYS, free_spaces, hours_text, is_open
 from .parameters import ROWS, Address, AskedKind, AskedNear, Limit, OpenAt, PlaceRef, PointText, Query
 from .server import server
 from .state import Junction, Road, TownMap, TownPlace, words_of
 from .town import plan_town
-from .views import FoundAddress, PlaceDetails, PlaceView, ReviewView, Surroundings
+from .views import GeocodingResult, PlaceDetails, PlaceView, ReviewView, Surroundings
 
 FARTHEST = 5_000
 REVIEWS = 2
@@ -68,7 +68,7 @@ def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
         name=row.name,
         kind=row.kind,
         street_address=row.street,
-        geo_point=spoken(row),
+        geo_point=format_point(row),
         hours=hours_text(row),
         closed_on=tuple(WEEKDAYS[day] for day in row.closed_on),
         open_now=is_open(row, town.now),
@@ -81,13 +81,15 @@ def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
 
 
 @server.read()
-def geocode_address(town: TownMap, address: Address) -> FoundAddress:
+def geocode_address(town: TownMap, address: Address) -> GeocodingResult:
     """Find what is at an address of the town, and its coordinates."""
     street = " ".join(address.split(",")[0].split())
     found = town.places.where(address=street.casefold())
     if not found:
         raise ToolError("address_not_found", f"Nothing in town has the address {street}; use search_places.")
-    return FoundAddress(id=found[0].id, name=found[0].name, street_address=found[0].street, geo_point=spoken(found[0]))
+    return GeocodingResult(
+        id=found[0].id, name=found[0].name, street_address=found[0].street, geo_point=format_point(found[0])
+    )
 
 
 @lru_cache(maxsize=256)

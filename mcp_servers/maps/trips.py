@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from ..people import EmailAddress
-from .geometry import spoken
+from .geometry import format_point
 from .routing import Route
 from .state import Mode, TownMap, TownPlace, TripShare, TripShareId
 from .steps import minutes_of
@@ -48,16 +48,16 @@ def travelled(trip: TripShare, now: datetime) -> int:
 def position(town: TownMap, trip: TripShare, done: int) -> str:
     """The last place or junction passed after so many metres."""
     if done >= trip.metres:
-        return spoken(town.places[trip.destination])
+        return format_point(town.places[trip.destination])
     origin = town.places[trip.origin]
     if done < origin.access:
-        return spoken(origin)
+        return format_point(origin)
     node, left = origin.junction, done - origin.access
     for road in map(town.roads.__getitem__, trip.roads):
         if left < road.length:
             break
         node, left = road.end if road.start == node else road.start, left - road.length
-    return spoken(town.junctions[node])
+    return format_point(town.junctions[node])
 
 
 def trip_view(town: TownMap, trip: TripShare) -> TripView:

@@ -49,7 +49,7 @@ class PlaceDetails(Entity):
     saved_in: tuple[str, ...]
 
 
-class FoundAddress(Entity):
+class GeocodingResult(Entity):
     """A place found by its address."""
 
     __label__ = "{name}"

@@ -65,7 +65,7 @@ class Walk:
     steps: int
 
 
-class Made(NamedTuple):
+class CallRecord(NamedTuple):
     """A call that a walk made, what was answered, and the digests that it is compared by."""
 
     call: Call
@@ -116,7 +116,7 @@ class Coverage:
 
     found: dict[str, set[Pair]] = field(default_factory=lambda: {size: set() for size in SIZES})
 
-    def add(self, walk: Walk, made: Made) -> None:
+    def add(self, walk: Walk, made: CallRecord) -> None:
         if walk.size in SIZES and made.call[0]:
             self.found[walk.size].add(made.pair)
 
@@ -178,7 +178,7 @@ def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
     coverage, walks = Coverage(), list[Walked]()
     for walk in fixed_walks():
         marks, end = "", ""
-        for made in made_by(server, walk):
+        for made in run_walk(server, walk):
             marks, end = marks + made.mark, made.end
             coverage.add(walk, made)
         walks.append(Walked(walk, marks, end))
@@ -192,8 +192,8 @@ def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Wal
     missing = coverage.missing(server, size)
     for seed in range(ROUNDS):
         for tool in sorted({name for name, _ in missing}, key=list(server.tools).index):
-            made, last = list[Made](), 0
-            for one in made_by(server, walk := Walk(size, seed, tool, STEPS)):
+            made, last = list[CallRecord](), 0
+            for one in run_walk(server, walk := Walk(size, seed, tool, STEPS)):
                 made.append(one)
                 coverage.add(walk, one)
                 new = {(name, code) for name, code in missing if name == one.pair[0] and is_of(one.pair[1], code)}
@@ -206,12 +206,12 @@ def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Wal
                 yield Walked(Walk(size, seed, tool, last - 1), marks, made[last - 1].end)
 
 
-def made_by(server: Server[Any], walk: Walk) -> Iterator[Made]:
+def run_walk(server: Server[Any], walk: Walk) -> Iterator[CallRecord]:
     """The opening of a walk, a call of no tool, and its calls one by one."""
     world = World.open(walk.seed, (server.name,), walk.size)
     known = sorted(f"{id} {name} {value}" for (id, name), value in world.known_by_heart().items())
     chain = digest(world.digest(), *known)
-    yield Made(("", ""), Reply(True, ""), marked(chain) * 2, chain.hex())
+    yield CallRecord(("", ""), Reply(True, ""), marked(chain) * 2, chain.hex())
     key = (server.name, walk.seed, walk.size, "certificate")
     if walk.focus in (PLAIN, FAULTS):
         walker = Walker(server.tools, [world.sessions[server.name].state], *key)
@@ -229,7 +229,7 @@ def made_by(server: Server[Any], walk: Walk) -> Iterator[Made]:
             walker.learn(call[0], reply.text)
         replied = digest(chain.hex(), *call, reply.text)
         chain = digest(replied.hex(), world.digest(), str(len(world.injected)))
-        yield Made(call, reply, marked(replied) + marked(chain), chain.hex())
+        yield CallRecord(call, reply, marked(replied) + marked(chain), chain.hex())
 
 
 def digest(*parts: str) -> bytes:
@@ -312,7 +312,7 @@ def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) ->
     """The first call of a walk that is answered otherwise, or leads to another state; None when none is."""
     walk, end = walked.walk, ""
     where = f"{walk.size} world of seed {walk.seed}" + (f", walk to {walk.focus}" if walk.focus else "")
-    for number, made in enumerate(made_by(server, walk)):
+    for number, made in enumerate(run_walk(server, walk)):
         before, end = walked.marks[4 * number : 4 * number + 4], made.end
         if made.mark != before:
             return f"{where}, {what_differs(number, made, before)}"
@@ -320,7 +320,7 @@ def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) ->
     return None if end == walked.end else f"{where}: it ends otherwise"
 
 
-def what_differs(number: int, made: Made, before: str) -> str:
+def what_differs(number: int, made: CallRecord, before: str) -> str:
     if number == 0:
         return "at its opening: the world, or what its user knows, is another"
     call, reply = f"call {number}: {made.call[0]} {made.call[1]}", made.mark[:2]

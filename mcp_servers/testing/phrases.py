@@ -168,7 +168,7 @@ def entity_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
     for name in sorted(needed - phrases.entities.keys()):
         yield f"[entities.{name}] is missing"
     for name, entity in phrases.entities.items():
-        place, known = f"[entities.{name}]", shown_with(server, name)
+        place, known = f"[entities.{name}]", find_row_fields(server, name)
         if len(entity.names) < FEWEST["names"]:
             yield f"{place} has {len(entity.names)} names; at least {FEWEST['names']} are needed"
         for phrase in entity.names:
@@ -308,7 +308,7 @@ def choices(schema: dict[str, Any]) -> list[str]:
 
 
 @cache
-def shown_with(server: Server[Any], id_type: str) -> frozenset[str]:
+def find_row_fields(server: Server[Any], id_type: str) -> frozenset[str]:
     """Return the fields of all rows, of this or any server's results, that carry an id of this type."""
     kinds = {
         row

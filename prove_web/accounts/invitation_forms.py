@@ -9,7 +9,7 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.core.validators import validate_email
 
-from .invitations import Asked, suits
+from .invitations import InvitationRequest, suits
 from .models import Invitation, Organisation, User
 from .roles import Role
 
@@ -73,10 +73,10 @@ class Invite(forms.Form):
         if known := [one for one in addresses if one.casefold() in here]:
             self.add_error("email", f"{', '.join(known)}: in the team already. Leave out who is, or change their role.")
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[InvitationRequest]:
         """One invitation, or one for each address."""
         rest = {name: value for name, value in self.cleaned_data.items() if name != "email"}
-        return [Asked(email=address, **rest) for address in self.cleaned_data["email"] or [""]]
+        return [InvitationRequest(email=address, **rest) for address in self.cleaned_data["email"] or [""]]
 
 
 class SignUp(forms.Form):

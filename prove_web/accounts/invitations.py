@@ -28,7 +28,7 @@ class Closed(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class InvitationRequest:
     """What an owner wants of a new invitation."""
 
     role: str
@@ -38,7 +38,7 @@ class Asked:
     days: int = 7
 
 
-def invite(organisation: Organisation, user: User, asked: Asked) -> tuple[Invitation, str]:
+def invite(organisation: Organisation, user: User, asked: InvitationRequest) -> tuple[Invitation, str]:
     """A new invitation, and the text of its link, which is kept nowhere."""
     text = secrets.token_urlsafe(BYTES)
     made = Invitation.objects.create(

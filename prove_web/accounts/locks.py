@@ -17,7 +17,7 @@ def hold(project: int) -> Project:
     return found
 
 
-def hold_kept(project: Project) -> None:
+def lock_active_project(project: Project) -> None:
     """As `hold`, for what begins something there. Raises Http404 where the project was deleted meanwhile."""
     if hold(project.pk).deleted_at:
         raise Http404("This project is in the bin. Restore it on the team's page Bin, then try again.")

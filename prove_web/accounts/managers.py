@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 
-class Kept(models.Manager):
+class ActiveManager(models.Manager):
     """All but what was deleted. Foreign keys still lead to it, so that what used it can say so."""
 
     def get_queryset(self) -> models.QuerySet:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from .audit.models import Entry
-from .managers import Kept
+from .managers import ActiveManager
 from .roles import Role
 
 __all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "Project", "SavedView", "User"]
@@ -133,7 +133,7 @@ class Project(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
-    objects = Kept.from_queryset(ProjectQuerySet)()
+    objects = ActiveManager.from_queryset(ProjectQuerySet)()
     everything = models.Manager()
 
     class Meta:

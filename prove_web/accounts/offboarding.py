@@ -64,7 +64,7 @@ def withdraw_invitation(invitation: Invitation) -> None:
     invitation.save(update_fields=["withdrawn_at"])
 
 
-def told(ended: Ended, whose: str = "theirs") -> str:
+def describe_ended(ended: Ended, whose: str = "theirs") -> str:
     """What ended, as a sentence to put after another; nothing where nothing did."""
     if not ended:
         return ""

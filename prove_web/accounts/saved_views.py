@@ -17,14 +17,14 @@ def views_of(project: Project, page: str) -> QuerySet[SavedView]:
     return SavedView.objects.filter(project=project, page=page).select_related("made_by")
 
 
-class NotKept(ValueError):
+class SavedViewError(ValueError):
     """A view that cannot be kept as it was asked; the message says why."""
 
 
 def store(project: Project, user: User, page: str, name: str, query: str) -> SavedView:
     """Keep an address under a name; one that is there under it is replaced. Raises NotKept."""
     if not name or len(name) > LONGEST:
-        raise NotKept(f"A view needs a name of at most {LONGEST} characters. Nothing was kept.")
+        raise SavedViewError(f"A view needs a name of at most {LONGEST} characters. Nothing was kept.")
     kept = {"query": query, "made_by": user}
     return SavedView.objects.update_or_create(project=project, page=page, name=name, defaults=kept)[0]
 
@@ -33,7 +33,9 @@ def rename(view: SavedView, name: str) -> None:
     """Raises NotKept."""
     others = SavedView.objects.filter(project=view.project_id, page=view.page, name=name).exclude(pk=view.pk)
     if not name or len(name) > LONGEST or others.exists():
-        raise NotKept(f"A view needs a name of its own of at most {LONGEST} characters. It keeps the one it has.")
+        raise SavedViewError(
+            f"A view needs a name of its own of at most {LONGEST} characters. It keeps the one it has."
+        )
     view.name = name
     view.save(update_fields=["name"])
 
@@ -42,7 +44,7 @@ def keep(request: Any, page: str, query: str) -> None:
     """Keep an address under the name that was given."""
     try:
         made = store(request.project, request.user, page, name_in(request), query)
-    except NotKept as why:
+    except SavedViewError as why:
         messages.error(request, str(why))
     else:
         messages.success(request, f"Kept as “{made}” for the team.")
@@ -57,7 +59,7 @@ def change(request: Any, page: str, view: int) -> SavedView:
         return kept
     try:
         rename(kept, name_in(request))
-    except NotKept as why:
+    except SavedViewError as why:
         messages.error(request, str(why))
     return kept
 

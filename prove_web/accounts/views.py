@@ -19,7 +19,7 @@ from .invitation_forms import Invite
 from .invitations import listed
 from .memberships import Added, LastOwner, add, change, remove
 from .models import Invitation, Membership, Organisation, Project
-from .offboarding import ending, told
+from .offboarding import describe_ended, ending
 from .permissions import Action, in_organisation, signed_in
 from .require_mfa_views import DAYS
 from .roles import Role
@@ -115,7 +115,7 @@ def member_change(request: Any, member: int) -> HttpResponse:
         messages.error(request, str(error))
     else:
         role = membership.get_role_display().lower()
-        messages.success(request, f"{membership.user} is now {role}.{told(ended)}")
+        messages.success(request, f"{membership.user} is now {role}.{describe_ended(ended)}")
     return redirect(request.organisation)
 
 
@@ -128,7 +128,9 @@ def member_remove(request: Any, member: int) -> HttpResponse:
     except LastOwner as error:
         messages.error(request, str(error))
         return redirect(request.organisation)
-    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.{told(ended)}")
+    messages.success(
+        request, f"{membership.user} is no longer a member of {request.organisation}.{describe_ended(ended)}"
+    )
     return redirect("start" if membership.user == request.user else request.organisation)
 
 
@@ -144,7 +146,9 @@ def leave(request: Any) -> HttpResponse:
         except LastOwner as error:
             fault = str(error)
         else:
-            messages.success(request, f"You are no longer a member of {request.organisation}.{told(ended, 'yours')}")
+            messages.success(
+                request, f"You are no longer a member of {request.organisation}.{describe_ended(ended, 'yours')}"
+            )
             return redirect("start")
     context = {"ending": ending(membership), "fault": fault}
     return render(request, "accounts/leave.html", context, status=422 if request.method == "POST" else 200)

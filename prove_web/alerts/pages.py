@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from .exemplars import exemplars
 from .forms import about, words
 from .models import Alert, Rule
 from .notifications import Bell, bell_of, set_bell
-from .services import SNOOZED, NotDone, act, asked
+from .services import SNOOZED, NotDone, act, filter_alerts
 
 PER_PAGE = 25
 
@@ -26,9 +26,9 @@ def alerts(request: ProjectRequest) -> HttpResponse:
     """Those in one state, the open ones first; narrowed to a run or a rule by the address."""
     state = request.GET.get("state", "")
     state = state if state in Alert.State.values else Alert.State.OPEN
-    named = {name: whole(request.GET.get(name, "")) for name in ("run", "rule")}
+    named = {name: parse_digits(request.GET.get(name, "")) for name in ("run", "rule")}
     by = {name: number for name, number in named.items() if number is not None}
-    mine = asked(request.project, **by)
+    mine = filter_alerts(request.project, **by)
     rows = mine.state(state).select_related(
         "rule", "run__project__organisation", "project__organisation", "acknowledged_by"
     )

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.alerts.presets import PRESETS, Preset
@@ -58,7 +58,7 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
 @transaction.atomic
 def add_ready_made(project: Project, user: User, wanted: Iterable[Preset]) -> list[Rule]:
     """The rules that are new; of two who add the same at once, one does."""
-    hold_kept(project)
+    lock_active_project(project)
     kept = set(Rule.objects.filter(project=project, removed_at=None).values_list("preset", flat=True))
     made = [from_preset(project, preset, user) for preset in wanted if preset.key not in kept]
     for rule in made:

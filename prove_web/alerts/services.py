@@ -17,7 +17,7 @@ class NotDone(ValueError):
     """What nobody can do about an alert; the message says what one can."""
 
 
-def asked(project: Project, run: int | None = None, rule: int | None = None) -> AlertQuerySet:
+def filter_alerts(project: Project, run: int | None = None, rule: int | None = None) -> AlertQuerySet:
     """The alerts of a project, of a run or a rule."""
     rows: AlertQuerySet = Alert.objects.filter(project=project)
     rows = rows if run is None else rows.filter(run__number=run)

@@ -24,14 +24,14 @@ def body_of(
 ) -> type[Filled]:
     """A body with the fields of a form, each with its help text, and `own` ones in place of or beside them."""
     fields: dict[str, Any] = {
-        field: spoken(each, optional or not each.required or each.initial is not None)
+        field: build_field(each, optional or not each.required or each.initial is not None)
         for field, each in form.base_fields.items()
         if field not in (*without, *own)
     }
     return cast(type[Filled], create_model(called, __base__=Filled, **fields, **own))
 
 
-def spoken(field: forms.Field, optional: bool) -> tuple[Any, Any]:
+def build_field(field: forms.Field, optional: bool) -> tuple[Any, Any]:
     """A form's field as a property of a body."""
     kind = kind_of(field)
     text = str(field.help_text or field.label or "")

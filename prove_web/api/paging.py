@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Told:
+class Description:
     """What the document says of a parameter, where Ninja would lose it."""
 
     text: str
@@ -26,8 +26,8 @@ class Told:
         return {**handler(schema), "description": self.text}
 
 
-Cursor = Annotated[str, Field(max_length=80), Told("`next` of the piece before; empty for the first.")]
-Limit = Annotated[int, Field(ge=1, le=MOST), Told(f"How many at most, 1 to {MOST}.")]
+Cursor = Annotated[str, Field(max_length=80), Description("`next` of the piece before; empty for the first.")]
+Limit = Annotated[int, Field(ge=1, le=MOST), Description(f"How many at most, 1 to {MOST}.")]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
@@ -40,7 +40,7 @@ class Piece(Schema, Generic[Item]):
 def by_key(rows: QuerySet, key: str, cursor: str, limit: int, *, downwards: bool = True) -> dict[str, Any]:
     """The rows behind the one with this key: as quick at the end of a list as at its start."""
     if cursor:
-        rows = rows.filter(**{f"{key}__{'lt' if downwards else 'gt'}": whole(cursor)})
+        rows = rows.filter(**{f"{key}__{'lt' if downwards else 'gt'}": parse_cursor(cursor)})
     found = list(rows.order_by(f"-{key}" if downwards else key)[: limit + 1])
     last = getattr(found[limit - 1], key) if len(found) > limit else None
     return {"items": found[:limit], "next": None if last is None else str(last)}
@@ -48,12 +48,12 @@ def by_key(rows: QuerySet, key: str, cursor: str, limit: int, *, downwards: bool
 
 def by_place(rows: Sequence[Any] | QuerySet, cursor: str, limit: int) -> dict[str, Any]:
     """The rows from this place on, of a list in any order."""
-    first = whole(cursor) if cursor else 0
+    first = parse_cursor(cursor) if cursor else 0
     found = list(rows[first : first + limit + 1])
     return {"items": found[:limit], "next": str(first + limit) if len(found) > limit else None}
 
 
-def whole(cursor: str) -> int:
+def parse_cursor(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
         raise Refused(422, "This is no cursor.", "query.cursor", "Send `next` of the piece before, or leave it out.")
     return int(cursor)

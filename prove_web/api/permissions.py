@@ -21,7 +21,7 @@ from prove_web.accounts.roles import Action
 
 from .auth import Guard, either
 from .models import ApiToken
-from .paging import Told
+from .paging import Description
 
 View = Callable[..., Any]
 NAMES = {"organisation": "The team's name in addresses.", "project": "The project's name in addresses."}
@@ -76,7 +76,7 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
     request, *rest = mine.parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
     known = [
-        inspect.Parameter(name, keyword, annotation=Annotated[str, Told(NAMES[name])], default=Path(...))
+        inspect.Parameter(name, keyword, annotation=Annotated[str, Description(NAMES[name])], default=Path(...))
         for name in names
     ]
     return mine.replace(parameters=[request, *known, *(each.replace(kind=keyword) for each in rest)])

@@ -21,15 +21,15 @@ TOKENS = "<slug:organisation>/members/tokens/"
 def answering(patterns: Iterable[URLPattern]) -> list[URLPattern]:
     """The operations as addresses of the site: who asks is their own question, and nothing of theirs is cached."""
     for each in patterns:
-        each.callback = never_cache(login_not_required(told(each.callback)))
+        each.callback = never_cache(login_not_required(handle_405(each.callback)))
     return [each for each in patterns if each.name != "api-root"]
 
 
-def told(view: Any) -> Any:
+def handle_405(view: Any) -> Any:
     """The view, with its refusal of a method said as the API says things."""
 
     @wraps(view)
-    def asked(request: HttpRequest, *args: Any, **rest: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **rest: Any) -> HttpResponse:
         answer = view(request, *args, **rest)
         if answer.status_code != 405:
             return answer
@@ -37,7 +37,7 @@ def told(view: Any) -> Any:
         do = f"This address takes {answer.headers['Allow']}."
         return Refused(405, f"{request.method} says nothing here.", request.path, do, headers=allowed).answer()
 
-    return asked
+    return wrapper
 
 
 @login_not_required

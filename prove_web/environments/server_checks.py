@@ -21,7 +21,7 @@ from .models import ServerCheck
 SECONDS = 300  # for one server, whose check takes about one
 
 
-def asked(server: str) -> ServerCheck:
+def create_check(server: str) -> ServerCheck:
     """A check to be run. Raises KeyError for a server that is not in the catalogue."""
     return ServerCheck.objects.create(server=server, fingerprint=fingerprint((server,)))
 

@@ -100,7 +100,7 @@ def text(value: Any) -> str | None:
 def history(server: str, project: Project) -> list[Change]:
     """The newest versions of a server, the newest first."""
     rows = list(ServerVersion.objects.filter(server=server)[: SHOWN + 1])
-    found, made = [], made_with(project, server)
+    found, made = [], find_datasets(project, server)
     for version, before in zip(rows, [*rows, None][1:], strict=True):
         what = changes(before.schemas, version.schemas) if before else ()
         touches = tuple(one for one, other in made if other and one.created_at < version.seen_at) if before else ()
@@ -108,7 +108,7 @@ def history(server: str, project: Project) -> list[Change]:
     return found[:SHOWN]
 
 
-def made_with(project: Project, server: str) -> list[tuple[Dataset, bool]]:
+def find_datasets(project: Project, server: str) -> list[tuple[Dataset, bool]]:
     """The data sets with this server in a world of theirs, and whether it had other code than now: three queries.
 
     One trajectory speaks for its data set, which is made by one job with one code.

@@ -80,7 +80,7 @@ def ask(servers: list[str]) -> str:
     for name in servers:
         if known[name].at_work:
             continue
-        asked = server_checks.asked(name)
+        asked = server_checks.create_check(name)
         if not broker.later(CHECK, check=asked.pk):
             why = "The broker does not answer, so nobody could be asked to run it."
             ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())

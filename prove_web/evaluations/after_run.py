@@ -17,7 +17,7 @@ from training_worker.prove.models import BEST
 from .forms import title_of
 from .launching import launch
 from .models import Evaluation
-from .policies import LAST, Origin, asked_model, of_dataset
+from .policies import LAST, Origin, of_dataset, resolve_model_name
 
 
 def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit: int | None) -> list[Evaluation]:
@@ -44,4 +44,4 @@ def spec_of(source: Origin, benchmark: str, limit: int | None) -> dict[str, Any]
     takes_servers = any(option.name == "servers" for option in KNOWN[benchmark].options)
     servers = of_dataset(source.run) if takes_servers else ""
     asked |= {"options": {"servers": servers}} if servers else {}
-    return asked | {"model": asked_model(policy, "", source)} | ({"limit": limit} if limit else {})
+    return asked | {"model": resolve_model_name(policy, "", source)} | ({"limit": limit} if limit else {})

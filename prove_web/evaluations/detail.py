@@ -19,7 +19,7 @@ from .failures import failures_of
 from .items import listed
 from .models import Evaluation
 from .querysets import choices, evaluation_of
-from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
+from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, sum_lines, title_of
 
 SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
 
@@ -59,7 +59,7 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "has_goals": any(line.goal_success is not None for line in lines),
         "acts": act_rows(report.acts) if report else [],
         "overall": overall,
-        "whole": None if report else whole(lines),
+        "whole": None if report else sum_lines(lines),
         "trials": max((len(line.pass_hat) for line in lines), default=0),
         "failures": failures_of(evaluation, [line.name for line in lines]),
         "reasons": reasons(report) if report else [],

@@ -15,7 +15,7 @@ from training_worker.prove.benchmarks.allowlist import ENDPOINTS, URL, leads_out
 from training_worker.prove.benchmarks.registry import KNOWN, Known, Option
 
 from .models import Evaluation
-from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin, trained_on
+from .policies import ENDPOINT, SOURCE, choices, endpoint_choices, of_run, origin, resolve_model_name, trained_on
 
 OPTION = "option_"
 ALL = "all"
@@ -109,14 +109,14 @@ class EvaluationForm(forms.Form):
             self.add_error("policy", f"This site knows no endpoint: its operator sets PROVE_LLM_URL or {ENDPOINTS}.")
         elif "endpoint" in given and not given["endpoint"]:
             self.add_error("endpoint", "Choose which one is asked.")
-        if "model" in given and not asked_model(ENDPOINT, given["model"], origin(self.project, "")):
+        if "model" in given and not resolve_model_name(ENDPOINT, given["model"], origin(self.project, "")):
             self.add_error("model", "Say which model of the endpoint is asked; the site has none of its own.")
 
     @property
     def spec(self) -> dict[str, Any]:
         """What the worker is asked to do."""
         given, policy = self.cleaned_data, self.cleaned_data["policy"]
-        asked = asked_model(policy, given["model"], origin(self.project, policy))
+        asked = resolve_model_name(policy, given["model"], origin(self.project, policy))
         found: dict[str, Any] = {"project": self.project.pk, "benchmark": self.known.name, "style": given["style"]}
         if policy.startswith(SOURCE):
             found["source"] = policy.removeprefix(SOURCE)
@@ -126,7 +126,7 @@ class EvaluationForm(forms.Form):
         usual = {option.name: option.default for option in self.known.options}
         options = {name: given[OPTION + name].strip() for name in usual}
         if "servers" in usual:
-            options["servers"] = servers_asked(options["servers"], self.project, policy)
+            options["servers"] = resolve_servers(options["servers"], self.project, policy)
         options = {name: value for name, value in options.items() if value not in ("", usual[name])}
         rest = {name: given[name] for name in ("categories", "limit", "temperature")} | {"options": options}
         found |= {name: value for name, value in rest.items() if value not in (None, [], {})}
@@ -139,7 +139,7 @@ class EvaluationForm(forms.Form):
         return self.cleaned_data["name"] or title_of(str(whose) or self.spec.get("model", ""), self.known, self.spec)
 
 
-def servers_asked(typed: str, project: Project, policy: str) -> str:
+def resolve_servers(typed: str, project: Project, policy: str) -> str:
     """The option: as typed; "" for all of them; where it is left empty, those that the policy was trained on."""
     return "" if typed.lower() == ALL else typed or trained_on(project, policy)
 

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import enqueue
@@ -90,7 +90,7 @@ def launch(
     after: Job | None = None,
 ) -> Evaluation:
     """The evaluation with the project's next number; its job goes to the queue once both are stored."""
-    hold_kept(project)  # two people at once get two numbers
+    lock_active_project(project)  # two people at once get two numbers
     number = (Evaluation.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
     job = Job.objects.create(project=project, kind=Kind.EVALUATE, title=name, spec=spec, after=after, created_by=user)
     evaluation = Evaluation.objects.create(

@@ -162,7 +162,7 @@ def flips(tasks: tuple[str, ...], first: Rows, second: Rows) -> tuple[Flip, ...]
     before, after = (trials_of(rows) for rows in (first, second))
     made = []
     for task in tasks:
-        one, other = telling(before[task], after[task])
+        one, other = find_differing_trials(before[task], after[task])
         worth = [mean([row.value for row in rows]) for rows in (before[task], after[task])]
         made.append(Flip(task, other.category, worth[0], worth[1], one, other))
     return tuple(sorted(made, key=lambda one: (one.category, len(one.task), one.task)))
@@ -176,7 +176,9 @@ def trials_of(rows: Rows) -> dict[str, list[EvaluationItem]]:
     return found
 
 
-def telling(first: list[EvaluationItem], second: list[EvaluationItem]) -> tuple[EvaluationItem, EvaluationItem]:
+def find_differing_trials(
+    first: list[EvaluationItem], second: list[EvaluationItem]
+) -> tuple[EvaluationItem, EvaluationItem]:
     """The first trial that is worth something else, or the first of both."""
     by_id = {row.item: row for row in second}
     pairs = [(row, by_id[row.item]) for row in first if row.item in by_id]

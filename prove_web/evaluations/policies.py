@@ -96,7 +96,7 @@ def endpoint_choices() -> list[tuple[str, str]]:
     return [(url, url) for url in endpoints()]
 
 
-def asked_model(policy: str, typed: str, origin: Origin) -> str:
+def resolve_model_name(policy: str, typed: str, origin: Origin) -> str:
     """What the model is called in the results: alike for all that a run left, so that equal weights share them."""
     if policy == ENDPOINT:
         return typed or os.environ.get("PROVE_LLM_MODEL", "")

@@ -23,14 +23,14 @@ def record_evaluation(job: Job, events: Sequence[dict[str, Any]]) -> None:
         return
     for event in events:
         if event["kind"] == "items":
-            told(evaluation, job, event["data"])
+            record_results(evaluation, job, event["data"])
         elif event["kind"] == "ended" and event["data"]["state"] == State.DONE:
             overall = event["data"]["result"].get("report", {}).get("overall")
             evaluation.overall = overall["accuracy"] if overall else None
     evaluation.save(update_fields=["version", "settings", "model", "overall"])
 
 
-def told(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> None:
+def record_results(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> None:
     identity = data["identity"]
     evaluation.version, evaluation.settings = identity["version"][:80], identity["settings"]
     evaluation.model = identity["model"][:200]

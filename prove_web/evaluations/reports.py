@@ -164,7 +164,7 @@ def so_far(evaluation: Evaluation) -> list[Line]:
     return [*first, *(found[name] for name in sorted(found))]
 
 
-def whole(lines: list[Line]) -> Line | None:
+def sum_lines(lines: list[Line]) -> Line | None:
     """All that has ended, in one line."""
     if not lines:
         return None

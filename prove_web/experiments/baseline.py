@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from .metric_series import number
 from .models import Run
@@ -34,7 +34,7 @@ def chosen(run: Run, wanted: str) -> Run | None:
     """The run that `?base=` names by its number, else the one set for this run, else the newest that is pinned."""
     if wanted == NONE:
         return None
-    if (number := whole(wanted)) is not None and (named := others(run).filter(number=number).first()):
+    if (number := parse_digits(wanted)) is not None and (named := others(run).filter(number=number).first()):
         return named
     if run.base_id and (base := others(run).filter(pk=run.base_id).first()):
         return base

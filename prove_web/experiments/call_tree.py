@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from training_worker.prove.prefix_tree import By, Node, Parting, by_tool, partings, tree, with_arguments
 from training_worker.prove.trajectory import Rollout
 
@@ -51,18 +51,18 @@ def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> di
         "by": by,
         "keys": [(name, title) for name, (title, _) in KEYS.items()],
         "node": node,
-        "members": shown(group, node),
+        "members": list_members(group, node),
         "pair": compared(asked, group, rollouts, KEYS[by][1]),
     }
 
 
 def node_of(root: Node, asked: str) -> Node | None:
     """The node of this number; None for the root, and for none."""
-    number = whole(asked) or 0
+    number = parse_digits(asked) or 0
     return next((node for node in root.walk() if node.number == number and number), None)
 
 
-def shown(group: Group, node: Node | None) -> list[Member]:
+def list_members(group: Group, node: Node | None) -> list[Member]:
     """The rollouts through a node, or all of them, the best first; without a reward last."""
     members = [group.members[at] for at in node.through] if node else list(group.members)
     return sorted(members, key=lambda one: (one.reward is None, -(one.reward or 0.0), one.index))
@@ -72,7 +72,7 @@ def compared(asked: QueryDict, group: Group, whole: Sequence[Rollout], key: By) 
     """The two rollouts that the address names, or the best and the worst; None for a group of one."""
     places = {str(member.index): member.place - 1 for member in group.members}
     chosen = list(dict.fromkeys(places[one] for one in asked.getlist("pair") if one in places))[:2]
-    ranked = [member.place - 1 for member in shown(group, None)]
+    ranked = [member.place - 1 for member in list_members(group, None)]
     chosen += [place for place in (ranked[0], ranked[-1], *ranked) if place not in chosen]
     if len(ranked) < 2:
         return None

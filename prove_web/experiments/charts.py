@@ -148,14 +148,14 @@ def charts_of(run: Run) -> tuple[Chart, ...]:
 
 def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
     """By group the charts with their numbers, and whether the first and newest points have anything to draw in them."""
-    found, charts = names_told(run), charts_of(run)
+    found, charts = load_metric_names(run), charts_of(run)
     return [
         (group, [(number, chart, chart.told(found)) for number, chart in enumerate(charts) if chart.group == group])
         for group in (*get_args(Group), *([YOURS] if run.own else []))
     ]
 
 
-def names_told(run: Run) -> dict[Source, set[str]]:
+def load_metric_names(run: Run) -> dict[Source, set[str]]:
     """The metrics of the first and the newest point of each curve, and all that only the run's program knows."""
     curves: dict[Source, Any] = {"points": run.points.all(), "held_out": run.held_out.all()}
     return {

@@ -33,7 +33,8 @@ def settings(run: Run, reward: str = "") -> list[Setting]:
     """Every setting that a run of its kind has; `reward` is what its page calls its reward."""
     if run.kind == RunKind.OUTSIDE:
         return [
-            Setting(name, name, as_text(value), "", False) for name, value in outside.settings(given_to(run)).items()
+            Setting(name, name, as_text(value), "", False)
+            for name, value in outside.settings(get_logged_config(run)).items()
         ]
     given = flat(run.config)
     found = [
@@ -64,10 +65,10 @@ def setting(name: str, value: Any) -> Setting:
     return Setting(name, label, worded(name, value), worded(name, usual), value != usual)
 
 
-def asked(run: Run) -> dict[str, Any]:
+def get_launch_config(run: Run) -> dict[str, Any]:
     """What a run was launched with, without what names it here: the same for two runs that do the same."""
     if run.kind == RunKind.OUTSIDE:
-        return {"name": run.name, "kind": run.kind, **given_to(run)}
+        return {"name": run.name, "kind": run.kind, **get_logged_config(run)}
     config = {name: value for name, value in run.config.items() if name != "dataset"}
     return {"name": run.name, "kind": run.kind, "dataset": run.dataset.number, **config}
 
@@ -78,7 +79,7 @@ def texts(run: Run) -> list[tuple[str, str, str]]:
     return found if run.kind == RunKind.OUTSIDE else [*found, ("command", "a command", as_command(run))]
 
 
-def given_to(run: Run) -> dict[str, Any]:
+def get_logged_config(run: Run) -> dict[str, Any]:
     """What the program of a run trained elsewhere told as its configuration."""
     found: dict[str, Any] = run.config.get("given", {})
     return found
@@ -89,11 +90,11 @@ def as_text(value: Any) -> str:
 
 
 def as_json(run: Run) -> str:
-    return json.dumps(asked(run), indent=2, ensure_ascii=False)
+    return json.dumps(get_launch_config(run), indent=2, ensure_ascii=False)
 
 
 def as_toml(run: Run) -> str:
-    return "\n".join(lines(asked(run)))
+    return "\n".join(lines(get_launch_config(run)))
 
 
 def as_command(run: Run) -> str:

@@ -16,7 +16,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.annotations import listed
 from prove_web.live.hints import advice
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from training_worker.prove.event_data import readable
 
 from . import config_display, evaluation
@@ -54,7 +54,7 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step, `?base=` is the run that
     it is measured against, or `none`."""
     found = run_of(request.project, run)
-    if step := whole(request.GET.get("step", "")):
+    if step := parse_digits(request.GET.get("step", "")):
         return redirect("rollouts", *request.project.path, run, step)
     context = moving(found, request.GET)
     if request.htmx:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import ENDED, Job, Kind, State, StopLevel
@@ -67,7 +67,7 @@ def trial_of(project: Project, spec: dict[str, Any]) -> Trial | None:
 @transaction.atomic
 def begin(project: Project, user: User, spec: dict[str, Any]) -> Trial:
     """Have these settings tried, unless they were or are; before the project's other jobs, since it is short."""
-    hold_kept(project)
+    lock_active_project(project)
     known = trial_of(project, spec)
     if known and (known.done or not known.job.ended):
         return known

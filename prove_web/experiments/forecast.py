@@ -14,13 +14,13 @@ Value = Callable[[str], Any]
 def forecast(form: Any) -> str:
     """The line for a launch form as it stands; "" while its numbers make no sense."""
 
-    def whole(name: str) -> int:
+    def parse_int(name: str) -> int:
         return int(float(str(form[name].value())))
 
     try:
-        told = supervised(form, whole) if form["kind"].value() == RunKind.SFT else rollouts(whole)
-        every = whole("evaluate_every")
-        looks = f" It looks at held-out worlds every {every} steps." if every and whole("held_out") else ""
+        told = supervised(form, parse_int) if form["kind"].value() == RunKind.SFT else rollouts(parse_int)
+        every = parse_int("evaluate_every")
+        looks = f" It looks at held-out worlds every {every} steps." if every and parse_int("held_out") else ""
         return told + looks
     except (TypeError, ValueError, OverflowError):
         return ""

@@ -48,7 +48,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Told:
+class SettingSummary:
     """One setting in the summary of a folded section; `other` than usual, and `only` for a kind of run, or ""."""
 
     label: str
@@ -64,7 +64,7 @@ class Laid:
     section: Section
     fields: list[tuple[forms.BoundField, str]]
     open: bool
-    told: list[Told]
+    told: list[SettingSummary]
 
 
 class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
@@ -167,7 +167,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         fields = [(self[name], only(name)) for name in section.names]
         return Laid(section, fields, wrong or not section.folded, [*self.told(section)])
 
-    def told(self, section: Section) -> Iterator[Told]:
+    def told(self, section: Section) -> Iterator[SettingSummary]:
         """What is set in it in short: what matters most, and what is not as usual."""
         own = str(self["reward_preset"].value()) == reward_fields.OWN
         for name in section.names:
@@ -176,7 +176,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
             if section.folded and counts:
                 label = "" if name == "reward_preset" else str(self[name].label)
                 words = saved_rewards.names(self.offer.rewards).get(value) or worded(name, value)
-                yield Told(label, words, other, only(name))
+                yield SettingSummary(label, words, other, only(name))
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
 
 
 @dataclass(frozen=True)
-class Made:
+class CallSummary:
     """A call in short: its tool, whether the server did it, and what became of it ("" where nobody told)."""
 
     tool: str
@@ -38,7 +38,7 @@ class Member:
     reward: float | None
     advantage: float | None
     end: str
-    calls: tuple[Made, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
     components: dict[str, float | None] = field(default_factory=dict)
     tokens: int | None = field(default=None, compare=False)  # that the model wrote
     group: int = 0
@@ -137,7 +137,7 @@ def member_of(one: Summary) -> Member:
         reward=finite(one.reward),
         advantage=finite(one.advantage),
         end=one.end,
-        calls=tuple(Made(str(tool), bool(ok), str(word)) for tool, ok, word in told),
+        calls=tuple(CallSummary(str(tool), bool(ok), str(word)) for tool, ok, word in told),
         components={name: finite(value) for name, value in one.components.items()},
         tokens=one.model_tokens,
         group=one.group,

@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from . import run_metadata
 from .models import Run
-from .run_metadata import NotesDiffer, NotKept
+from .run_metadata import InvalidMetadata, NotesDiffer
 
 
 def one_in_sight(request: ProjectRequest, number: int) -> Run:
@@ -38,7 +38,7 @@ def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
             run_metadata.change_tags(found, add, remove)
         if asked.get("pin") in ("yes", "no"):
             run_metadata.pin(found, asked["pin"] == "yes")
-    except NotKept as why:
+    except InvalidMetadata as why:
         return marks(request, found, str(why))
     return marks(request, found)
 
@@ -55,7 +55,7 @@ def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
             run_metadata.archive(found, asked["archived"] == "yes")
         if "base" in asked:
             run_metadata.set_base(found, base_of(request, asked["base"]))
-    except NotKept as why:
+    except InvalidMetadata as why:
         return marks(request, found, str(why))
     return marks(request, found)
 
@@ -64,9 +64,9 @@ def base_of(request: ProjectRequest, number: str) -> Run | None:
     """The run that was chosen as a baseline. Raises NotKept."""
     if not number:
         return None
-    found = run_metadata.in_sight(request.project).filter(number=whole(number)).first()
+    found = run_metadata.in_sight(request.project).filter(number=parse_digits(number)).first()
     if found is None:
-        raise NotKept(f"There is no run {number[:20]} here to measure against. Choose another one.")
+        raise InvalidMetadata(f"There is no run {number[:20]} here to measure against. Choose another one.")
     return found
 
 
@@ -93,7 +93,7 @@ def run_notes(request: ProjectRequest, run: int) -> HttpResponse:
     except NotesDiffer as differ:
         found.notes = differ.theirs
         context |= {"fault": str(differ), "typed": text, "theirs": differ.theirs}
-    except NotKept as why:
+    except InvalidMetadata as why:
         context |= {"fault": str(why), "typed": text, "revision": revision}
     else:
         if not request.htmx:

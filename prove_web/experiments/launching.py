@@ -10,13 +10,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.after_run import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.sharing import sequences
 from prove_web.sharing.models import Deletion
 from prove_web.trajectories.manual_dataset import VERSION as BY_HAND
@@ -49,11 +49,11 @@ def run_new(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and "fill" in request.POST:
         form = RunForm(request.project, initial=typed(request.POST))
         tried(request, form)
-        if request.POST["fill"] == "name" and (suggested := told_of(form).get("suggested")):
+        if request.POST["fill"] == "name" and (suggested := build_launch_preview(form).get("suggested")):
             form = RunForm(request.project, initial=typed(request.POST) | {"name": suggested})
     elif request.method == "POST":
         with transaction.atomic():
-            hold_kept(request.project)  # so what the form finds there is there when the run is launched
+            lock_active_project(request.project)  # so what the form finds there is there when the run is launched
             form, run = RunForm(request.project, request.POST), None
             if form.is_valid():
                 run = launch(request.project, request.user, form)
@@ -64,13 +64,13 @@ def run_new(request: ProjectRequest) -> HttpResponse:
             return redirect(run)
     else:
         form = RunForm(request.project, initial=beginning(request))
-    told, site = told_of(form), request.build_absolute_uri("/").rstrip("/")
+    told, site = build_launch_preview(form), request.build_absolute_uri("/").rstrip("/")
     sent = by_api(told["whole"], site) if told.get("whole") else None
     context = {"form": form, "ready": usable(request.project).exists(), "by_api": sent, **told}
     return render(request, "experiments/run_new.html", context, status=422 if form.errors else 200)
 
 
-def told_of(form: RunForm) -> dict[str, Any]:
+def build_launch_preview(form: RunForm) -> dict[str, Any]:
     """What the page says of the settings as they stand; of what they come to, only once they make sense."""
     policy = str(form["policy"].value() or "")
     told = {"forecast": forecast(form), "audit": audit_of(policy), "model": policy, "prompts": dry_run.PROMPTS}
@@ -116,7 +116,7 @@ def typed(data: Any) -> dict[str, Any]:
 
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
-    project, number = request.project, whole(request.GET.get("dataset", ""))
+    project, number = request.project, parse_digits(request.GET.get("dataset", ""))
     policy = {"policy": request.GET["policy"]} if request.GET.get("policy") else {}
     if source := cloned(request):
         return copied(source) | policy
@@ -131,7 +131,7 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
 
 def cloned(request: ProjectRequest) -> Run | None:
     """The run that `?clone=` names by its number."""
-    found: Run | None = launched(request.project).filter(number=whole(request.GET.get("clone", ""))).first()
+    found: Run | None = launched(request.project).filter(number=parse_digits(request.GET.get("clone", ""))).first()
     return found
 
 
@@ -150,7 +150,7 @@ def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = No
 
     Has to be called in a transaction. A member of a sweep says what was `varied`.
     """
-    hold_kept(project)  # two people at once get two numbers
+    lock_active_project(project)  # two people at once get two numbers
     name, dataset, kind = (form.cleaned_data[field] for field in ("name", "dataset", "kind"))
     spec = form.spec
     job = Job.objects.create(project=project, kind=KIND_OF_JOB[kind], title=name, spec=spec, created_by=user)

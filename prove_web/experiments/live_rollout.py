@@ -27,14 +27,14 @@ def watch(request: ProjectRequest, run: int) -> HttpResponse:
     """The page; to htmx only the conversation, and nothing when it is as it was."""
     found = run_of(request.project, run)
     if not request.htmx:
-        return render(request, "experiments/watch.html", shown(found))
-    context = shown(found)
+        return render(request, "experiments/watch.html", build_context(found))
+    context = build_context(found)
     if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=UNCHANGED)
     return render(request, "experiments/watched.html", context)
 
 
-def shown(run: Run) -> dict[str, Any]:
+def build_context(run: Run) -> dict[str, Any]:
     """What there is to see, and in a word what was seen of it."""
     job, trains = run.job, run.kind != "sft"
     watched = read(job.out) if trains else None

@@ -20,7 +20,7 @@ from prove_web.trajectories.versions import begin, finished
 from training_worker.prove.advantage import advantages
 from training_worker.prove.metrics import METRICS
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import Kept, Tokens
+from training_worker.prove.store.record import RolloutRecord, Tokens
 from training_worker.prove.trajectory import Example, Rollout
 
 from .metric_summary import rebuild
@@ -114,7 +114,7 @@ def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example
             tried = [attempt(example, draw) for _ in range(GROUP)]
             earned = advantages([one.reward.total if one.reward else None for one in tried], GROUP, "none")
             kept += [
-                Kept(rollout=one, group=group, advantage=gain, tokens=said(one))
+                RolloutRecord(rollout=one, group=group, advantage=gain, tokens=said(one))
                 for one, gain in zip(tried, earned, strict=True)
             ]
         record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})

@@ -46,7 +46,7 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
 
 def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
     """What a query asks of a run's curves. Raises BadQuery."""
-    source, names, first, last, most = asked(run, query)
+    source, names, first, last, most = parse_params(run, query)
     table = curve(run, source)
     found = columns(rows(table, names), names, most, first, last)
     return {"run": run.number, "source": source, **found, "odd": odd(table, names, first, last)}
@@ -54,7 +54,7 @@ def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
 
 def table_of(run: Run, query: QueryDict) -> HttpResponse:
     """The same as CSV with all digits; what is not there is empty, what is no number a word. Raises BadQuery."""
-    source, names, first, last, _ = asked(run, query)
+    source, names, first, last, _ = parse_params(run, query)
     table = curve(run, source)
     words = dict(table.filter(odd__isnull=False).values_list("step", "odd"))
     told = [row for row in rows(table, names) if first <= row[0] <= (last or row[0])][:LARGEST]
@@ -70,7 +70,7 @@ def curve(run: Run, source: str) -> QuerySet:
     return run.held_out.all() if source == "held_out" else run.points.all()
 
 
-def asked(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
+def parse_params(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
     source = query.get("source", "points")
     if source not in SOURCES:
         raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
@@ -78,14 +78,14 @@ def asked(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, 
     for name in names:
         if not fit(name):
             raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
-    first, last = whole(query, "from", 0), whole(query, "to", None)
-    most = whole(query, "points", MOST)
+    first, last = parse_int(query, "from", 0), parse_int(query, "to", None)
+    most = parse_int(query, "points", MOST)
     if most is None or not 3 <= most <= LARGEST:
         raise BadQuery(f"points must be from 3 to {LARGEST:,}.")
     return source, names, first or 0, last, most
 
 
-def whole(query: QueryDict, name: str, default: int | None) -> Any:
+def parse_int(query: QueryDict, name: str, default: int | None) -> Any:
     """A whole number of a query, not negative. Raises BadQuery."""
     text = query.get(name, "")
     if not text:

@@ -53,7 +53,7 @@ def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0
     """
     inside = [i for i, (step, _) in enumerate(rows) if first <= step and (last is None or step <= last)]
     steps, lines = [rows[i][0] for i in inside], [rows[i][1] for i in inside]
-    found = {name: told(lines, name) for name in names}
+    found = {name: extract_values(lines, name) for name in names}
     return {
         "step": steps,
         "axes": {name: [values[i] for i in inside] for name, values in axes(rows).items()},
@@ -74,7 +74,7 @@ def odd(table: QuerySet, names: Iterable[str], first: int = 0, last: int | None 
     return found
 
 
-def told(lines: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:
+def extract_values(lines: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:
     """The values of a metric with their places."""
     return [(i, line[name]) for i, line in enumerate(lines) if number(line.get(name))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.urls import reverse
 
-from prove_web.accounts.managers import Kept
+from prove_web.accounts.managers import ActiveManager
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset, Trajectory
@@ -78,7 +78,7 @@ class Run(models.Model):
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = Kept()
+    objects = ActiveManager()
     everything = models.Manager()
 
     class Meta:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.enabled_servers import offered
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from training_worker.prove.outcomes import MEANING, OUTCOMES
 
 from .backfill import recount
@@ -49,12 +49,12 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
     if known["first"] is None:
         return render(request, "experiments/heat.html", context)
     every = Range(known["first"], known["last"])
-    steps = asked_range(request.GET, "", every) or every
-    against = asked_range(request.GET, "against_", every)
+    steps = parse_range(request.GET, "", every) or every
+    against = parse_range(request.GET, "against_", every)
     servers = offered(request.project)
     left, lines = looked_at(found, steps, against, servers)
     shown = narrowed(
-        lines, server=request.GET.get("server", ""), words=asked_words(request.GET), seen=not unfolded(request)
+        lines, server=request.GET.get("server", ""), words=parse_search(request.GET), seen=not unfolded(request)
     )
     sort, flat = request.GET.get("sort", ""), bool(request.GET.get("flat"))
     context |= {
@@ -70,7 +70,7 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
         "unseen": len([line for line in lines if not line.seen and line.tool]),
         "servers": servers,
         "server": request.GET.get("server", ""),
-        "q": asked_words(request.GET),
+        "q": parse_search(request.GET),
         "all": unfolded(request),
         "flat": flat,
         "sort": sort,
@@ -92,11 +92,11 @@ def unfolded(request: ProjectRequest) -> bool:
     return bool(request.GET.get("all"))
 
 
-def asked_words(asked: QueryDict) -> str:
+def parse_search(asked: QueryDict) -> str:
     return asked.get("q", "").strip()[:80]
 
 
-def asked_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
+def parse_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
     """The steps that an address names, within those there are; None where it names none. One end alone will do."""
     first, last = (step(asked.get(f"{prefix}{name}", "")) for name in ("from", "to"))
     if first is None and last is None:
@@ -106,7 +106,7 @@ def asked_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
 
 
 def step(text: str) -> int | None:
-    number = whole(text, digits=11)
+    number = parse_digits(text, digits=11)
     return None if number is None else min(number, MOST)
 
 

@@ -15,7 +15,7 @@ from .groups import Member
 
 
 @dataclass(frozen=True)
-class Shown:
+class ArgumentText:
     """One argument as it was written."""
 
     name: str
@@ -30,7 +30,7 @@ class Side:
     number: int
     tool: str
     outcome: str
-    arguments: tuple[Shown, ...] | None
+    arguments: tuple[ArgumentText, ...] | None
     result: str
 
 
@@ -91,7 +91,9 @@ def side(rollout: Rollout, at: int | None, made: ExecutedCall | None, differing:
         number=at + 1,
         tool=made.call.name,
         outcome=words[at] if words else "",
-        arguments=None if given is None else tuple(Shown(n, written(v), n in differing) for n, v in given.items()),
+        arguments=None
+        if given is None
+        else tuple(ArgumentText(n, written(v), n in differing) for n, v in given.items()),
         result=made.observation,
     )
 

@@ -22,11 +22,11 @@ ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # what no database or table t
 BETWEEN = re.compile(r"[,\n]")
 
 
-class NotKept(ValueError):
+class InvalidMetadata(ValueError):
     """What cannot be kept of a run; the message says why, and what can."""
 
 
-class NotesDiffer(NotKept):
+class NotesDiffer(InvalidMetadata):
     """Somebody else saved other notes meanwhile: `theirs`, which are at `revision`."""
 
     def __init__(self, theirs: str):
@@ -67,12 +67,12 @@ def tidied(tags: Iterable[str]) -> list[str]:
     found = dict.fromkeys(tag for one in tags if (tag := " ".join(one.lower().split())))
     for tag in found:
         if len(tag) > LONGEST_TAG or ODD.search(tag) or "," in tag or '"' in tag:
-            raise NotKept(
+            raise InvalidMetadata(
                 f"“{tag[:LONGEST_TAG]}” is no tag: one has at most {LONGEST_TAG} characters, no comma and no quotation "
                 "mark. Nothing was changed."
             )
     if len(found) > MOST_TAGS:
-        raise NotKept(f"A run has at most {MOST_TAGS} tags; these would be {len(found)}. Nothing was changed.")
+        raise InvalidMetadata(f"A run has at most {MOST_TAGS} tags; these would be {len(found)}. Nothing was changed.")
     return sorted(found)
 
 
@@ -114,7 +114,7 @@ def rename(run: Run, name: str) -> None:
     """Call a run and its job by another name. Raises NotKept."""
     name = " ".join(ODD.sub(" ", name).split())
     if not name or len(name) > LONGEST_NAME:
-        raise NotKept(f"A run needs a name of at most {LONGEST_NAME} characters. It keeps the one it has.")
+        raise InvalidMetadata(f"A run needs a name of at most {LONGEST_NAME} characters. It keeps the one it has.")
     run.name = name
     run.save(update_fields=["name"])
     Job.objects.filter(pk=run.job_id).update(title=name)
@@ -131,7 +131,9 @@ def write_notes(run: Run, text: str, revision: str) -> None:
     text = text.replace("\r\n", "\n").replace("\0", "").strip()
     text = text.encode("utf-8", "replace").decode()
     if len(text) > LONGEST_NOTES:
-        raise NotKept(f"Notes have at most {LONGEST_NOTES:,} characters; these have {len(text):,}. Shorten them.")
+        raise InvalidMetadata(
+            f"Notes have at most {LONGEST_NOTES:,} characters; these have {len(text):,}. Shorten them."
+        )
     held = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if held.notes != text and revision_of(held.notes) != revision:
         raise NotesDiffer(held.notes)
@@ -142,9 +144,9 @@ def write_notes(run: Run, text: str, revision: str) -> None:
 def set_base(run: Run, base: Run | None) -> bool:
     """Measure a run against another one of its project, or none; whether that changed anything. Raises NotKept."""
     if base is not None and base.pk == run.pk:
-        raise NotKept("A run is not measured against itself. Choose another one.")
+        raise InvalidMetadata("A run is not measured against itself. Choose another one.")
     if base is not None and base.project_id != run.project_id:
-        raise NotKept("A run is measured against runs of its own project. Choose one of those.")
+        raise InvalidMetadata("A run is measured against runs of its own project. Choose one of those.")
     if run.base_id == (base and base.pk):
         return False
     run.base = base

@@ -204,7 +204,7 @@ class Hit:
         return list(zip_longest(self.tools, self.outcomes[: len(self.tools)], fillvalue=""))
 
 
-class Found(Sequence[Hit]):
+class SearchResults(Sequence[Hit]):
     """The rollouts of a run that a query holds of; each is made when it is looked at, since a page shows but a few."""
 
     def __init__(self, run: Run, query: Query, order: str = "step"):

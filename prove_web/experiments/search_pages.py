@@ -18,7 +18,7 @@ from .groups import Group, Member
 from .models import RolloutGroup, Run
 from .reward_config import top
 from .rollouts import examples_of
-from .search import Found, Query
+from .search import Query, SearchResults
 
 ROWS = 50
 STEPS = 100
@@ -28,10 +28,10 @@ HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0", "outcome:state")
 
 @in_project(Action.VIEW)
 @require_safe
-def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
+def search_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
     found, text = run_of(request.project, run), request.GET.get("q", "").strip()
     query, order = Query.of(text), request.GET.get("order", "step")
-    told = Found(found, query, order) if not query.strange else []
+    told = SearchResults(found, query, order) if not query.strange else []
     context: dict[str, Any] = {
         "run": found,
         "q": text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from training_worker.prove.outcomes import OF_CALLS
-from training_worker.prove.store.query import ORDERS, Asked
+from training_worker.prove.store.query import ORDERS, RolloutFilter
 from training_worker.prove.store.record import COMPONENTS
 
 from .templatetags.runs import ENDS
@@ -44,9 +44,9 @@ class StepForm(forms.Form):
     example = forms.CharField(label="Conversation", required=False, max_length=LONGEST)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RolloutFilter:
         self.is_valid()
-        return Asked(**{name: value for name, value in self.cleaned_data.items() if value is not None})
+        return RolloutFilter(**{name: value for name, value in self.cleaned_data.items() if value is not None})
 
 
 def order_of(sort: str) -> tuple[str, bool]:

@@ -143,18 +143,20 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
         return (against.ours, against.theirs) if against and name not in apart else ((), ())
 
     found = {
-        name: told(tile(name, *(values_of(name, lines) for lines in (newest, start, *beside(name)))), broken.get(name))
+        name: mark_broken(
+            tile(name, *(values_of(name, lines) for lines in (newest, start, *beside(name)))), broken.get(name)
+        )
         for name in (*SUPERVISED, *TILES, *own)
     }
     rewards = run.held_out.values_list("metrics__reward", flat=True)
     curve = [value if number(value) else None for value in rewards] or [None]
     measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
-    found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
+    found["held_out"] = mark_broken(measured, broken_now(run.held_out.all()).get("reward"))
     lead = () if found[FIRST].told else SUPERVISED
     return [found[name] for name in (*lead, *TILES, *own) if found[name].told], against
 
 
-def told(tile: Tile, broken: tuple[str, int] | None) -> Tile:
+def mark_broken(tile: Tile, broken: tuple[str, int] | None) -> Tile:
     return replace(tile, odd=broken[0], since=broken[1]) if broken else tile
 
 

@@ -14,13 +14,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State, StopLevel
 
 from .compare.params import MOST as MOST_COMPARED
 from .forms import RunForm, of_reward, usable, worded
-from .launching import beginning, told_of, typed
+from .launching import beginning, build_launch_preview, typed
 from .models import Run, Sweep
 from .querysets import sparklines
 from .reward_config import said
@@ -65,7 +65,7 @@ def sweep_new(request: ProjectRequest) -> HttpResponse:
     form, sweep = SweepForm(request.project, request.POST), None
     if not fill:
         with transaction.atomic():
-            hold_kept(request.project)  # so what the form finds there is there when the runs are launched
+            lock_active_project(request.project)  # so what the form finds there is there when the runs are launched
             sweep = launch_all(request.project, request.user, form) if form.is_valid() else None
     if sweep:
         messages.success(request, f"Sweep {sweep.number} has {len(form.planned)} runs in the queue.")
@@ -79,7 +79,7 @@ def page_of(request: ProjectRequest, form: SweepForm, base: RunForm, status: int
         if form.is_valid()
         else []
     )
-    context = {"sweep": form, "form": base, "members": names, "presets": PRESETS, **told_of(base)}
+    context = {"sweep": form, "form": base, "members": names, "presets": PRESETS, **build_launch_preview(base)}
     context |= {"preset": request.POST.get("preset") or request.GET.get("preset", "")}
     context |= {"outlook": outlook(request.project, form.planned) if names else None}
     context |= {"ready": usable(request.project).exists(), "variable": VARIABLE}
@@ -121,7 +121,7 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
         "reward": said(members[0].scored_by) if members and not any(map(of_reward, found.space)) else "",
         "best": best,
         "plots": plots(found, members, best),
-        **found_of(found, members, best),
+        **build_analysis(found, members, best),
         "states": [(state, name, count) for state, name, count in summary(members) if count],
         "active": any(not run.job.ended for run in members),
         "working": any(not run.job.ended and run.job.state != State.QUEUED for run in members),
@@ -149,7 +149,7 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
     ]
 
 
-def found_of(sweep: Sweep, members: list[Run], best: Run | None) -> dict[str, Any]:
+def build_analysis(sweep: Sweep, members: list[Run], best: Run | None) -> dict[str, Any]:
     """What the members that ended say of the settings, and where up to twenty of them, the best first, are compared."""
     ended, titles = ended_of(sweep, members, best), titles_of(sweep)
     ranked = sorted(ended, key=lambda one: -one.reward)

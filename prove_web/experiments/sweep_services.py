@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.fields.json import KeyTransform
 from django.shortcuts import get_object_or_404
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.json_number import json_number
 from prove_web.live.jobs import request_stop
@@ -49,7 +49,7 @@ def sweep_of(project: Project, number: int) -> Sweep:
 @transaction.atomic
 def launch_all(project: Project, user: User, form: SweepForm) -> Sweep:
     """The sweep of a valid form and all its members, or nothing."""
-    hold_kept(project)  # two people at once get two numbers
+    lock_active_project(project)  # two people at once get two numbers
     given = form.cleaned_data
     random = given["method"] == Sweep.Method.RANDOM
     sweep = Sweep.objects.create(

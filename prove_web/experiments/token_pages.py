@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from training_worker.prove.store.tokens import Token, TokenRow
 
 from .detail import run_of
@@ -23,7 +23,7 @@ LIKELY = (0.9, 0.5, 0.1)  # where one shade ends and the next begins
 
 
 @dataclass(frozen=True)
-class Shown:
+class TokenDisplay:
     """A token as the page shows it; `shade` is 0 for what was almost certain, 3 for what was a surprise."""
 
     token: Token
@@ -49,8 +49,8 @@ def tokens(request: ProjectRequest, run: int, step: int, index: int) -> HttpResp
     except NoRollouts as error:
         return render(request, "experiments/tokens.html", {"why": str(error)})
     if row is None:
-        return render(request, "experiments/tokens.html", {"why": not_kept(found.config)})
-    after = whole(request.GET.get("after", "")) or 0
+        return render(request, "experiments/tokens.html", {"why": explain_missing(found.config)})
+    after = parse_digits(request.GET.get("after", "")) or 0
     return render(request, "experiments/tokens.html", {"run": found, "step": step, "index": index, **part(row, after)})
 
 
@@ -65,7 +65,7 @@ def part(row: TokenRow, after: int) -> dict[str, Any]:
         "spoken": len(spoken),
         "trained": sum(bool(token.advantage) for token in spoken) if any_recorded(spoken) else None,
         "mean": sum(token.logprob for token in spoken) / len(spoken) if spoken else None,
-        "tokens": [shown(token) for token in row.completion[after : after + AT_ONCE]],
+        "tokens": [display_token(token) for token in row.completion[after : after + AT_ONCE]],
         "next": after + AT_ONCE if after + AT_ONCE < len(row.completion) else None,
     }
 
@@ -75,11 +75,11 @@ def any_recorded(tokens: Sequence[Token]) -> bool:
     return any(token.advantage is not None for token in tokens)
 
 
-def shown(token: Token) -> Shown:
-    return Shown(token, exp(token.logprob) if token.logprob is not None else None)
+def display_token(token: Token) -> TokenDisplay:
+    return TokenDisplay(token, exp(token.logprob) if token.logprob is not None else None)
 
 
-def not_kept(config: dict[str, Any]) -> str:
+def explain_missing(config: dict[str, Any]) -> str:
     """Why there are none, and how another run keeps them."""
     keeps = config.get("keep_tokens", "last")
     which = {"none": "no step", "all": "every step"}.get(keeps, "the newest step alone")

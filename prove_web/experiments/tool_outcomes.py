@@ -184,12 +184,12 @@ def sections(lines: Iterable[Line], sort: str) -> list[Section]:
     found: dict[str, list[Line]] = {}
     for line in lines:
         found.setdefault(line.server, []).append(line)
-    made = {server: whole(server, members) for server, members in found.items()}
+    made = {server: sum_server_lines(server, members) for server, members in found.items()}
     order = ordered(list(made.values()), sort)
     return [Section(line, ordered(found[line.server], sort)) for line in order]
 
 
-def whole(server: str, lines: Sequence[Line]) -> Line:
+def sum_server_lines(server: str, lines: Sequence[Line]) -> Line:
     """All tools of a server as one."""
     before = tuple(map(sum, zip(*(line.before for line in lines), strict=True)))
     return Line("", server, tuple(map(sum, zip(*(line.counts for line in lines), strict=True))), before)

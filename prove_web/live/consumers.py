@@ -91,17 +91,17 @@ def read(text: str | None) -> tuple[Topic, int]:
         raise ValueError
     match json.loads(text):
         case {"subscribe": {"job": str(job), **rest}}:
-            return ("job", str(UUID(job))), whole(rest.get("after", 0))
+            return ("job", str(UUID(job))), parse_int(rest.get("after", 0))
         case {"subscribe": {"project": project}}:
-            return ("project", str(whole(project))), 0
+            return ("project", str(parse_int(project))), 0
         case {"subscribe": {"session": session}}:
-            return ("session", str(whole(session))), 0
+            return ("session", str(parse_int(session))), 0
         case {"subscribe": {"trajectory": trajectory}}:
-            return ("trajectory", str(whole(trajectory))), 0
+            return ("trajectory", str(parse_int(trajectory))), 0
     raise ValueError
 
 
-def whole(number: Any) -> int:
+def parse_int(number: Any) -> int:
     """A number that a row may have, as itself or as text. Raises ValueError for anything else."""
     if not isinstance(number, int | str) or not 0 <= int(number) < 2**63:
         raise ValueError

@@ -33,14 +33,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Found:
+class LogPage:
     """Lines in the order of the log. `before` is where to seek on, None once the beginning was reached."""
 
     lines: tuple[Line, ...]
     before: int | None = None
 
 
-def seek(path: Path, words: str, level: str = "", before: int | None = None, most: int = MOST) -> Found:
+def seek(path: Path, words: str, level: str = "", before: int | None = None, most: int = MOST) -> LogPage:
     """The last lines before the byte `before` that hold the words, in any case, and are of a level or above it."""
     sought, of_level = re.compile(re.escape(words), re.IGNORECASE), LEVELS.get(level, LEVELS[""])
     found: list[Line] = []
@@ -57,11 +57,11 @@ def seek(path: Path, words: str, level: str = "", before: int | None = None, mos
                     break
             least = at
     except FileNotFoundError:
-        return Found(())
-    return Found(tuple(reversed(found)), least or None)
+        return LogPage(())
+    return LogPage(tuple(reversed(found)), least or None)
 
 
-def around(path: Path, at: int, words: str = "") -> Found:
+def around(path: Path, at: int, words: str = "") -> LogPage:
     """The line that begins at a byte, with those about it."""
     sought = re.compile(re.escape(words), re.IGNORECASE)
     try:
@@ -71,14 +71,14 @@ def around(path: Path, at: int, words: str = "") -> Found:
             file.seek(start)
             text = file.read(2 * AROUND)
     except FileNotFoundError:
-        return Found(())
+        return LogPage(())
     if start:  # the first one may be cut
         cut = text.find(b"\n") + 1
         start, text = start + cut, text[cut:]
     if start + len(text) < size:  # and so may be the last
         text = text[: text.rfind(b"\n") + 1] or text
     found = [line(start + place, clean(raw), sought, at == start + place) for place, raw in placed(text)]
-    return Found(tuple(found))
+    return LogPage(tuple(found))
 
 
 def backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:

@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.accounts.redirects import going_back
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from training_worker.jobs.console import LOG
 
 from .attempts import attempts
@@ -78,10 +78,10 @@ def job_log(request: Any, job: UUID) -> HttpResponse:
     path, asked = found.folder / LOG, request.GET
     words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")
     context = {"job": found, "words": words, "level": level, "most": LINES}
-    if (at := whole(asked.get("at", ""), OFFSET)) is not None:
+    if (at := parse_digits(asked.get("at", ""), OFFSET)) is not None:
         return render(request, "live/log_around.html", {**context, "found": around(path, at, words)})
     if words or level in ("warning", "error"):
-        sought = seek(path, words, level, whole(asked.get("before", ""), OFFSET))
+        sought = seek(path, words, level, parse_digits(asked.get("before", ""), OFFSET))
         return render(request, "live/log_found.html", {**context, "found": sought})
     return render(request, "live/log.html", {**context, "text": tail(path)})
 

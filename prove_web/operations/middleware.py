@@ -22,23 +22,23 @@ def observed(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpReques
     """The first of all: what the others refuse is counted, too."""
     if iscoroutinefunction(get_response):
 
-        async def told_async(request: HttpRequest) -> HttpResponse:
+        async def handle_request_async(request: HttpRequest) -> HttpResponse:
             begun = begin(request)
             try:
                 return end(request, await get_response(request), begun)
             finally:
                 REQUEST.set(None)
 
-        return told_async
+        return handle_request_async
 
-    def told(request: HttpRequest) -> HttpResponse:
+    def handle_request(request: HttpRequest) -> HttpResponse:
         begun = begin(request)
         try:
             return end(request, get_response(request), begun)
         finally:
             REQUEST.set(None)
 
-    return told
+    return handle_request
 
 
 def begin(request: HttpRequest) -> float:

@@ -30,7 +30,7 @@ DOING = (
 
 
 @dataclass(frozen=True)
-class Found:
+class PaletteItem:
     """One line of the palette: where it leads, what it is called, what else tells it from others."""
 
     url: str
@@ -42,7 +42,7 @@ class Found:
 class Group:
     title: str
     icon: str
-    found: tuple[Found, ...]
+    found: tuple[PaletteItem, ...]
 
 
 def find(project: Project, role: Role, text: str) -> list[Group]:
@@ -62,7 +62,7 @@ def find(project: Project, role: Role, text: str) -> list[Group]:
     return [group for group in made if group.found]
 
 
-def pages(project: Project, role: Role, words: list[str]) -> Iterator[Found]:
+def pages(project: Project, role: Role, words: list[str]) -> Iterator[PaletteItem]:
     """The sections, and what can be begun, as far as the role reaches."""
     known = [(each.page, each.title) for each in SECTIONS]
     known += [(page, title) for page, title, _, action in DOING if role.covers(action)]
@@ -70,10 +70,10 @@ def pages(project: Project, role: Role, words: list[str]) -> Iterator[Found]:
     known += [("shares", "Share links")] if role.covers(Action.LAUNCH) else []
     for page, title in known:
         if all(word in title.lower() for word in words):
-            yield Found(reverse(page, args=project.path), title)
+            yield PaletteItem(reverse(page, args=project.path), title)
 
 
-def tools(project: Project, text: str) -> list[Found]:
+def tools(project: Project, text: str) -> list[PaletteItem]:
     """Those whose name begins with what is typed come first, then those whose name holds it."""
     typed = "_".join(text.lower().split())
 
@@ -81,20 +81,25 @@ def tools(project: Project, text: str) -> list[Found]:
         return not entry.name.startswith(typed), typed not in entry.name, entry.name
 
     found = sorted(search(text, servers=offered(project)), key=rank)[:MOST]
-    return [Found(reverse("tool", args=[*project.path, each.name]), each.name, each.tool.description) for each in found]
+    return [
+        PaletteItem(reverse("tool", args=[*project.path, each.name]), each.name, each.tool.description)
+        for each in found
+    ]
 
 
-def servers(project: Project, words: list[str]) -> list[Found]:
+def servers(project: Project, words: list[str]) -> list[PaletteItem]:
     cards = [card(name) for name in offered(project)]
     found = [each for each in cards if all(word in f"{each.name} {each.description}".lower() for word in words)]
-    return [Found(reverse("server", args=[*project.path, each.name]), each.name, each.description) for each in found]
+    return [
+        PaletteItem(reverse("server", args=[*project.path, each.name]), each.name, each.description) for each in found
+    ]
 
 
 def sessions(project: Project) -> QuerySet[LiveSession]:
     return LiveSession.objects.filter(project=project).alias(of=Cast("servers", TextField()))
 
 
-def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[Any], str]) -> tuple[Found, ...]:
+def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[Any], str]) -> tuple[PaletteItem, ...]:
     """The newest things in whose fields every word occurs; `#7` or `7` is the thing of that number."""
     for word in words:
         rows = rows.filter(any_of(word, fields) | numbered(rows, word))
@@ -102,12 +107,12 @@ def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[A
     return tuple(linked(rows, title))
 
 
-def linked(things: Iterable[Any], title: Callable[[Any], str]) -> Iterator[Found]:
+def linked(things: Iterable[Any], title: Callable[[Any], str]) -> Iterator[PaletteItem]:
     """Those that have a page."""
     for each in things:
         try:
             number = getattr(each, "number", each.pk)
-            yield Found(each.get_absolute_url(), title(each), f"#{number}")
+            yield PaletteItem(each.get_absolute_url(), title(each), f"#{number}")
         except NoReverseMatch:
             return
 
@@ -125,10 +130,10 @@ def numbered(rows: QuerySet[Any], word: str) -> Q:
     return Q(**{column: int(number)}) if whole else Q(pk__in=())
 
 
-def trajectories(project: Project, words: list[str]) -> Iterator[Found]:
+def trajectories(project: Project, words: list[str]) -> Iterator[PaletteItem]:
     """By words of the first user turn, or of the id."""
     found = Trajectory.objects.of(project).select_related("dataset__project__organisation")
     for word in words:
         found = found.filter(any_of(word, ("query", "example")))
     for each in found.defer("record").order_by("-pk")[:MOST]:
-        yield Found(each.get_absolute_url(), each.query[:120], f"{each.example} of {each.dataset}")
+        yield PaletteItem(each.get_absolute_url(), each.query[:120], f"{each.example} of {each.dataset}")

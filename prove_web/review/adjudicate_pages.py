@@ -19,16 +19,16 @@ from .history import history
 from .item_page import (
     CONFLICTING,
     Refusal,
+    build_item_context,
     edit_address,
-    given,
     item_of,
+    parse_submission,
     refusal,
-    shown_item,
-    told,
-    told_why,
+    respond_refused,
+    respond_saved,
     wants_json,
 )
-from .markdown import shown
+from .markdown import render_markdown
 from .models import Item, Queue
 from .queue_pages import one_queue
 from .review_diff import agreed, beside
@@ -64,7 +64,7 @@ def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpRespon
     if item.state == Item.State.OPEN:
         why = f"Item {item.position} is still being reviewed; there is nothing to settle yet."
         if request.method == "POST" and wants_json(request):
-            return told_why(Refusal(why, status=CONFLICTING))
+            return respond_refused(Refusal(why, status=CONFLICTING))
         messages.info(request, why)
         return redirect(item.queue)
     return sent(request, item, shape) if request.method == "POST" else page(request, item, shape)
@@ -72,14 +72,18 @@ def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpRespon
 
 def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
     """Keep the draft, or settle the item."""
-    filled, action = given(request, item, shape), request.POST.get("action", "")
+    filled, action = parse_submission(request, item, shape), request.POST.get("action", "")
     try:
         if action == "draft":
-            return told(save_draft(item, request.user, filled, adjudicates=True))
+            return respond_saved(save_draft(item, request.user, filled, adjudicates=True))
         finish(item, request.user, filled, request.POST.get("reason", ""), adjudicates=True)
     except (Refused, Drifted, NotChecked) as why:
         refused = refusal(why)
-        return told_why(refused) if action == "draft" or wants_json(request) else page(request, item, shape, refused)
+        return (
+            respond_refused(refused)
+            if action == "draft" or wants_json(request)
+            else page(request, item, shape, refused)
+        )
     address = onward(request, item.queue, item.position)
     return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
 
@@ -91,11 +95,11 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))
     posted = dict(request.POST.lists()) if refused else None if own else agreed(reviews)
     context = {
-        **shown_item(item, blind=blind_since(item.trajectory, request.user) is not None),
+        **build_item_context(item, blind=blind_since(item.trajectory, request.user) is not None),
         "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
         "review": own,
         "refused": refused,
-        "instructions": shown(item.queue.instructions),
+        "instructions": render_markdown(item.queue.instructions),
         "others": reviews,
         "answers": beside(schema, shape, reviews),
         "edit": edit_address(item),

@@ -20,7 +20,7 @@ from .confusion import apart, cells, confusion, disputed
 from .label_matrix import Answers, collected
 from .models import Queue
 from .plot import Box, Plot, room
-from .visible_labels import items_told
+from .visible_labels import get_visible_items
 
 STATISTICS = {
     "percent": "Percent",
@@ -83,7 +83,7 @@ def disagreement(chosen: Answers) -> dict[str, Any]:
     """What is said in place of what, who stands apart, and about what: of blind queues once an item has all reviews."""
     counts, values, people = confusion(chosen), chosen.facet.values, apart(chosen)
     names = User.objects.in_bulk([one.person for one in people])
-    told = items_told().filter(pk__in={item for item, _ in chosen.given})
+    told = get_visible_items().filter(pk__in={item for item, _ in chosen.given})
     disputes = disputed(chosen, told.values_list("pk", flat=True))
     items = told.select_related("queue__project__organisation", "trajectory__dataset__project__organisation")
     known = items.defer("trajectory__record", "trajectory__rollout").in_bulk([one.unit[0] for one in disputes])

@@ -23,7 +23,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Made:
+class CallTarget:
     """One call that was run, with the arguments it had; None for one whose arguments could not be read."""
 
     number: int
@@ -36,7 +36,7 @@ class Shape:
     """The turns and the calls of a trajectory, each by its number from 1; none for a record that cannot be read."""
 
     turns: tuple[Said, ...] = ()
-    calls: tuple[Made, ...] = ()
+    calls: tuple[CallTarget, ...] = ()
 
 
 def shape_of(trajectory: Trajectory) -> Shape:
@@ -45,7 +45,7 @@ def shape_of(trajectory: Trajectory) -> Shape:
     asked = [turn.text for turn in turns if turn.role == "user"]
     said = tuple(Said(number, text) for number, text in enumerate(asked, start=1))
     cards = (card for turn in turns for card in turn.calls if card.number is not None)
-    return Shape(said, tuple(Made(card.number, card.tool, card.arguments) for card in cards))
+    return Shape(said, tuple(CallTarget(card.number, card.tool, card.arguments) for card in cards))
 
 
 def turns_of(trajectory: Trajectory) -> list[Turn]:

@@ -30,7 +30,7 @@ TITLES = {"reward": "The whole reward"} | {name: name.capitalize() for name in P
 SIDES = {"": "All of them", "low": "People accept, it scores low", "high": "People do not, it scores high"}
 
 
-class Asked:
+class AnnotatorParams:
     """What an address asks for: which verdicts, which part of the reward, from which threshold on, and which side."""
 
     def __init__(self, project: Project, given: QueryDict, blind: Blind):
@@ -63,7 +63,7 @@ def number(text: str) -> float | None:
 @require_safe
 def reward_annotator(request: ProjectRequest) -> HttpResponse:
     """`?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` a threshold, `?side=`."""
-    asked = Asked(request.project, request.GET, Blind(request.user, request.project))
+    asked = AnnotatorParams(request.project, request.GET, Blind(request.user, request.project))
     found = [annotator(asked.units, part) for part in PARTS]
     chosen = found[PARTS.index(asked.part)]
     threshold = asked.threshold(chosen)
@@ -125,7 +125,7 @@ def roc(found: Annotator) -> Plot:
 @require_POST
 def disagreement_queue(request: ProjectRequest) -> HttpResponse:
     """Make a queue of the disagreements that the page shows."""
-    asked = Asked(request.project, request.POST, Blind(request.user, request.project))
+    asked = AnnotatorParams(request.project, request.POST, Blind(request.user, request.project))
     threshold = asked.threshold(annotator(asked.units, asked.part))
     found = disagreements(asked.units, asked.part, threshold, asked.side)
     try:

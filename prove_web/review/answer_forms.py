@@ -18,7 +18,7 @@ LONGEST_ARGUMENTS = 50_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionField:
     """One question at one place: `name` is its field, `number` the turn or call it is about."""
 
     name: str
@@ -41,13 +41,13 @@ class Read:
         return self.wrong | self.unready
 
 
-def asked(schema: LabelSchema, shape: Shape) -> Iterator[Asked]:
+def iter_questions(schema: LabelSchema, shape: Shape) -> Iterator[QuestionField]:
     """Every question wherever it is asked: of the whole, then of each turn, then of each call."""
-    yield from (Asked(f"{TRAJECTORY}-{one.name}", one) for one in schema.of("trajectory"))
+    yield from (QuestionField(f"{TRAJECTORY}-{one.name}", one) for one in schema.of("trajectory"))
     for turn in shape.turns:
-        yield from (Asked(f"{TURN}-{turn.number}-{one.name}", one, turn.number) for one in schema.of("turn"))
+        yield from (QuestionField(f"{TURN}-{turn.number}-{one.name}", one, turn.number) for one in schema.of("turn"))
     for call in shape.calls:
-        yield from (Asked(f"{CALL}-{call.number}-{one.name}", one, call.number) for one in schema.of("call"))
+        yield from (QuestionField(f"{CALL}-{call.number}-{one.name}", one, call.number) for one in schema.of("call"))
 
 
 def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]]) -> Read:
@@ -57,7 +57,7 @@ def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]])
         found.wrong["comment"] = (
             f"A comment has at most {LONGEST_COMMENT:,} characters; this has {len(found.comment):,}."
         )
-    known = {one.name: one for one in asked(schema, shape)}
+    known = {one.name: one for one in iter_questions(schema, shape)}
     for name, one in known.items():
         take(found, one, [clean(value) for value in posted.get(name, ()) if value.strip()])
     corrections = {f"{CORRECTED}-{call.number}" for call in shape.calls}
@@ -69,7 +69,7 @@ def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]])
     return found
 
 
-def take(found: Read, one: Asked, values: list[str]) -> None:
+def take(found: Read, one: QuestionField, values: list[str]) -> None:
     """Put one field's answer where it belongs, or its fault."""
     if not values:
         if one.question.required:

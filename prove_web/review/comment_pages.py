@@ -27,7 +27,7 @@ NOT_YOURS = "Only who wrote a comment may change or remove it. Answer it, or res
 def comments(request: Any, dataset: int, example: str) -> HttpResponse:
     """A page; to htmx the panel, or with `?part=list` only what was said."""
     found = one_of(request.project, dataset, example)
-    return shown(request, found, whole=request.GET.get("part") != "list")
+    return render_comments(request, found, whole=request.GET.get("part") != "list")
 
 
 @in_project(Action.ANNOTATE)
@@ -40,7 +40,7 @@ def comment_add(request: Any, dataset: int, example: str) -> HttpResponse:
             raise NotSaid(f"This trajectory has no {place.title.lower()}; choose what the comment is about.")
         saying.say(found, request.user, text, place)
     except NotSaid as why:
-        return shown(request, found, fault=str(why), typed=text, chosen=place.key)
+        return render_comments(request, found, fault=str(why), typed=text, chosen=place.key)
     return answered(request, found)
 
 
@@ -51,7 +51,7 @@ def comment_edit(request: Any, dataset: int, example: str, comment: int) -> Http
     found = one_of(request.project, dataset, example)
     said = get_object_or_404(visible_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
-        return shown(request, found, fault=NOT_YOURS)
+        return render_comments(request, found, fault=NOT_YOURS)
     fault = ""
     if request.method == "POST":
         said.text = request.POST.get("text", "")
@@ -75,7 +75,7 @@ def comment_remove(request: Any, dataset: int, example: str, comment: int) -> Ht
     found = one_of(request.project, dataset, example)
     said = get_object_or_404(known_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
-        return shown(request, found, fault=NOT_YOURS)
+        return render_comments(request, found, fault=NOT_YOURS)
     act = saying.put_back if request.POST.get("undo") else saying.remove
     act(said)
     return answered(request, found)
@@ -93,12 +93,12 @@ def thread_resolve(request: Any, dataset: int, example: str) -> HttpResponse:
 
 def answered(request: Any, trajectory: Trajectory) -> HttpResponse:
     if request.htmx:
-        return shown(request, trajectory)
+        return render_comments(request, trajectory)
     path = [*trajectory.dataset.project.path, trajectory.dataset.number, trajectory.example]
     return redirect(reverse("comments", args=path))
 
 
-def shown(request: Any, trajectory: Trajectory, *, whole: bool = False, **now: Any) -> HttpResponse:
+def render_comments(request: Any, trajectory: Trajectory, *, whole: bool = False, **now: Any) -> HttpResponse:
     found, blind = threads(trajectory, request.user), blind_since(trajectory, request.user) is not None
     context = {
         "trajectory": trajectory,

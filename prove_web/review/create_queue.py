@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 
 from .assignment import locked
@@ -24,7 +24,7 @@ def make_queue(
     project: Project, user: User, trajectories: Sequence[int], people: Sequence[User] = (), **what: object
 ) -> Queue:
     """A queue over these trajectories, in this order; with people, each item is assigned to as many as it takes."""
-    hold_kept(project)  # of two at once, one is numbered first
+    lock_active_project(project)  # of two at once, one is numbered first
     number = (project.queues.aggregate(last=Max("number"))["last"] or 0) + 1
     queue = Queue.objects.create(project=project, number=number, created_by=user, pull=not people, **what)
     made = [Item(queue=queue, position=at, trajectory_id=key) for at, key in enumerate(trajectories, start=1)]

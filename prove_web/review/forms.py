@@ -13,7 +13,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
-from prove_web.trajectories.search import Found, search
+from prove_web.trajectories.search import SearchResult, search
 
 from .assignment import ANNOTATORS
 from .models import Item, Queue
@@ -23,7 +23,7 @@ WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops wh
 OFFERED = 200  # data sets and runs in a list
 
 
-def whole(least: int, most: int, **rest: Any) -> forms.IntegerField:
+def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerField:
     """A whole number within limits, which every fault names."""
     asked = f"This takes a whole number from {least:,} to {most:,}."
     field = forms.IntegerField(min_value=least, max_value=most, widget=WHOLE, **rest)
@@ -43,7 +43,9 @@ class QueueForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="Shown beside every item. Markdown: **bold**, lists, links, `code`.",
     )
-    reviewers = whole(1, 20, label="Reviewers an item", initial=1, help_text="1 to 20 people judge each item.")
+    reviewers = build_integer_field(
+        1, 20, label="Reviewers an item", initial=1, help_text="1 to 20 people judge each item."
+    )
     people = forms.MultipleChoiceField(
         label="Assign to",
         required=False,
@@ -56,7 +58,7 @@ class QueueForm(forms.Form):
         initial=True,
         help_text="Nobody sees the reward or the answers of others before their own are complete.",
     )
-    hold_minutes = whole(
+    hold_minutes = build_integer_field(
         1, 1440, label="Minutes an item is held", initial=15, help_text="1 to 1,440 without a word from the reviewer."
     )
 
@@ -93,10 +95,14 @@ class NewQueue(QueueForm):
     )
     dataset = forms.TypedChoiceField(label="Data set", required=False, coerce=int, empty_value=None)
     how = forms.ChoiceField(label="Which of them", choices=How.choices, initial=How.ALL)
-    n = whole(1, MOST_ITEMS, label="How many", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}.")
+    n = build_integer_field(
+        1, MOST_ITEMS, label="How many", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}."
+    )
     by = forms.ChoiceField(label="Groups by", choices=By.choices, initial=By.KIND, required=False)
     run = forms.TypedChoiceField(label="Run", required=False, coerce=int, empty_value=None)
-    seed = whole(0, 1_000_000, initial=0, required=False, help_text="The same seed draws the same trajectories.")
+    seed = build_integer_field(
+        0, 1_000_000, initial=0, required=False, help_text="The same seed draws the same trajectories."
+    )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(project, *args, **kwargs)
@@ -112,7 +118,7 @@ class NewQueue(QueueForm):
             names |= dict(rows.filter(number=asked).values_list("number", "name"))
         return ((number, f"#{number} {name}") for number, name in names.items())
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """What the search finds in data sets that are made, of the form as it was sent.
 
         One in the making is made anew when it fails, and what people said of its trajectories would be gone.

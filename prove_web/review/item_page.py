@@ -17,7 +17,7 @@ from .acceptance import Checked, Drifted, NotChecked
 from .annotation_targets import Shape
 from .answer_forms import Read, read, values
 from .models import Item, Review
-from .reviewing import Given, Kept, Refused, Stale, Wrong
+from .reviewing import Refused, SaveResult, Stale, Submission, Wrong
 from .schema import read_schema
 
 MOST_REVISIONS = 10**9
@@ -47,11 +47,11 @@ def item_of(request: ProjectRequest, queue: int, position: int) -> Item:
     return found
 
 
-def given(request: ProjectRequest, item: Item, shape: Shape) -> Given:
+def parse_submission(request: ProjectRequest, item: Item, shape: Shape) -> Submission:
     """What the form says. Numbers that are none count as none."""
     answers: Read = read(read_schema(item.queue.schema), shape, dict(request.POST.lists()))
     revision = number(request.POST.get("revision", ""), MOST_REVISIONS)
-    return Given(answers, int(revision), number(request.POST.get("seconds", ""), DAY))
+    return Submission(answers, int(revision), number(request.POST.get("seconds", ""), DAY))
 
 
 def number(text: str, most: float) -> float:
@@ -79,13 +79,13 @@ def wants_json(request: ProjectRequest) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def told(kept: Kept) -> JsonResponse:
+def respond_saved(kept: SaveResult) -> JsonResponse:
     """A draft is kept."""
     saved = kept.review.saved_at.isoformat()
     return JsonResponse({"revision": kept.review.revision, "saved": saved, "extra": kept.extra})
 
 
-def told_why(refused: Refusal) -> JsonResponse:
+def respond_refused(refused: Refusal) -> JsonResponse:
     """A form was not taken, told to the page's script; what was saved elsewhere comes as the fields that say it."""
     data: dict[str, Any] = {"fault": refused.fault, "faults": refused.faults}
     if refused.other:
@@ -94,7 +94,7 @@ def told_why(refused: Refusal) -> JsonResponse:
     return JsonResponse(data, status=refused.status)
 
 
-def shown_item(item: Item, blind: bool) -> dict[str, Any]:
+def build_item_context(item: Item, blind: bool) -> dict[str, Any]:
     """What every page of an item shows of its trajectory."""
     return {"item": item, "queue": item.queue, "row": row_of(item.trajectory), **reading(item.trajectory, blind=blind)}
 

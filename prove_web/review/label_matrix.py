@@ -62,7 +62,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Told:
+class CompletedReview:
     """One complete review; `reviewer` is below 0 for somebody who left, and tells them from others all the same."""
 
     item: int
@@ -80,7 +80,7 @@ def collected(project: Project, queue: Queue | None = None, blind: Blind | None 
             schema = read_schema(each.schema)
         except BadSchema:
             continue
-        reviews = [*told_in(each, blind or Blind(None, project))]
+        reviews = [*iter_reviews(each, blind or Blind(None, project))]
         for question in schema.questions:
             units = inside(question, reviews)
             for facet in facets(question):
@@ -90,13 +90,13 @@ def collected(project: Project, queue: Queue | None = None, blind: Blind | None 
     return [*found.values()]
 
 
-def told_in(queue: Queue, blind: Blind) -> Iterator[Told]:
+def iter_reviews(queue: Queue, blind: Blind) -> Iterator[CompletedReview]:
     done = Review.objects.filter(item__queue=queue, state=Review.State.DONE, adjudicates=False)
     done = blind.told(done, "item__trajectory")
     for pk, item, reviewer, answers, saved, at in done.values_list(
         "pk", "item", "reviewer", "answers", "saved_at", "done_at"
     ):
-        yield Told(item, reviewer or -pk, answers, at or saved)
+        yield CompletedReview(item, reviewer or -pk, answers, at or saved)
 
 
 def facets(question: Question) -> list[Facet]:
@@ -111,7 +111,7 @@ def facets(question: Question) -> list[Facet]:
     return []
 
 
-def inside(question: Question, reviews: Iterable[Told]) -> dict[int, set[str]]:
+def inside(question: Question, reviews: Iterable[CompletedReview]) -> dict[int, set[str]]:
     """The turns or calls of each item that anyone said anything about; of a whole trajectory, itself."""
     found: dict[int, set[str]] = {}
     for review in reviews:
@@ -122,8 +122,8 @@ def inside(question: Question, reviews: Iterable[Told]) -> dict[int, set[str]]:
 
 
 def values(
-    question: Question, facet: Facet, reviews: Iterable[Told], units: Mapping[int, set[str]]
-) -> Iterator[tuple[Told, str, int]]:
+    question: Question, facet: Facet, reviews: Iterable[CompletedReview], units: Mapping[int, set[str]]
+) -> Iterator[tuple[CompletedReview, str, int]]:
     """Each answer to a facet: whose, about which turn or call, and its place among the facet's values.
 
     A tag that was not ticked in a complete review is a no; a question without an answer is none.

@@ -15,7 +15,7 @@ TAGS = set(
 )
 
 
-def shown(text: str) -> SafeString:
+def render_markdown(text: str) -> SafeString:
     """The text as HTML without scripts, styles or pictures; its headings stand below those of a page's sections."""
     tokens = READER.parse(text)
     for token in tokens:

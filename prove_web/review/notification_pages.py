@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from prove_web.accounts.permissions import signed_in
 
-from .notifications import mark_read, told_to
+from .notifications import list_notifications, mark_read
 
 PER_PAGE = 50
 
@@ -21,7 +21,7 @@ PER_PAGE = 50
 @require_GET
 def notifications(request: Any) -> HttpResponse:
     """All of them, or with `?show=unread` those not read yet."""
-    rows = told_to(request.user)
+    rows = list_notifications(request.user)
     unread = request.GET.get("show") == "unread"
     page = Paginator(rows.filter(read_at=None) if unread else rows, PER_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "only_unread": unread, "unread": rows.filter(read_at=None).count()}
@@ -32,14 +32,16 @@ def notifications(request: Any) -> HttpResponse:
 @require_GET
 def bell(request: Any) -> HttpResponse:
     """The bell as it is now."""
-    return render(request, "review/bell.html", {"unread": told_to(request.user).filter(read_at=None).count()})
+    return render(
+        request, "review/bell.html", {"unread": list_notifications(request.user).filter(read_at=None).count()}
+    )
 
 
 @signed_in
 @require_POST
 def read(request: Any) -> HttpResponse:
     """Mark all read; or the one that is named, and go to what it is about, or with `stay` back to the list."""
-    rows = told_to(request.user)
+    rows = list_notifications(request.user)
     named = request.POST.get("notification")
     if named is None:
         mark_read(rows)

@@ -33,7 +33,7 @@ def notify(users: Iterable[User | int | None], project: Project, text: str, url:
     )
 
 
-def told_to(user: User) -> QuerySet[Notification]:
+def list_notifications(user: User) -> QuerySet[Notification]:
     """A person's notifications from projects that they may still see, the newest first."""
     rows = Notification.objects.filter(user=user, project__in=Project.objects.of(user))
     return rows.select_related("project__organisation")

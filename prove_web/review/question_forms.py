@@ -78,8 +78,12 @@ class Editor:
     def posted(cls, post: Mapping[str, str]) -> Editor:
         """The form as it was sent, whatever is in it."""
         numbers = sorted({int(found[1]) for name in post if (found := re.fullmatch(r"q-(\d{1,2})-title", name))})
-        lines = (Line(**{part: kept(post.get(f"q-{at}-{part}", "")) for part in PARTS}) for at in numbers)
-        return cls(tuple(lines)[:MOST_QUESTIONS], kept(post.get("questions", ""))[:LONGEST_JSON], "questions" in post)
+        lines = (Line(**{part: strip_null_bytes(post.get(f"q-{at}-{part}", "")) for part in PARTS}) for at in numbers)
+        return cls(
+            tuple(lines)[:MOST_QUESTIONS],
+            strip_null_bytes(post.get("questions", ""))[:LONGEST_JSON],
+            "questions" in post,
+        )
 
     def changed(self, post: Mapping[str, str]) -> Editor:
         """As a button changes it: a line added, removed or moved, or JSON instead of lines and back."""
@@ -131,7 +135,7 @@ class Editor:
         return [(at, asdict(line)) for at, line in enumerate(self.lines)]
 
 
-def kept(text: str) -> str:
+def strip_null_bytes(text: str) -> str:
     """Without zero bytes, which a database refuses."""
     return text.replace("\0", "")
 

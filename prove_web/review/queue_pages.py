@@ -20,7 +20,7 @@ from .assignment import waiting_for
 from .blinding import Blind
 from .create_queue import close
 from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
-from .markdown import shown
+from .markdown import render_markdown
 from .models import Item, Queue, Review
 from .progress import people_of, standings
 from .sample_info import drawn
@@ -48,7 +48,7 @@ def queues(request: ProjectRequest) -> HttpResponse:
 def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     """One queue: what it asks, how far it is and who did what, and its items."""
     found = one_queue(request.project, queue)
-    by, blind = asked(request), Blind(request.user, request.project)
+    by, blind = parse_filter(request), Blind(request.user, request.project)
     left = narrowed(found, by, blind)
     rows = left.rows.select_related("settled_by", "trajectory__dataset").defer(
         "trajectory__record", "trajectory__rollout"
@@ -63,7 +63,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
         "queue": found,
         "standing": standings([found])[found.pk],
         **drawn(found, blind),
-        "instructions": shown(found.instructions),
+        "instructions": render_markdown(found.instructions),
         "people": people,
         "reviewers": sorted({person.user.get_username() for person in people}),
         "page": page,
@@ -79,7 +79,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     return render(request, "review/queue.html", context)
 
 
-def asked(request: ProjectRequest) -> Narrowed:
+def parse_filter(request: ProjectRequest) -> Narrowed:
     """The filter that the address holds; what is none of the choices narrows nothing."""
     given = {
         name: request.GET.get(name, "").replace("\0", "")[:2_000].strip()
@@ -110,7 +110,7 @@ def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpRespon
     if format not in FORMATS:
         raise Http404
     blind = Blind(request.user, request.project)
-    lines = labels(found, narrowed(found, asked(request), blind).rows, blind)
+    lines = labels(found, narrowed(found, parse_filter(request), blind).rows, blind)
     made = as_csv(found, lines) if format == "csv" else as_jsonl(lines)
     name = f"labels-{request.project.slug}-{found.number}.{format}"
     audit.note(None, "exported", found, request.organisation, labels=name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .annotation_targets import Shape
-from .answer_forms import CALL, CORRECTED, TURN, asked, values
+from .answer_forms import CALL, CORRECTED, TURN, iter_questions, values
 from .models import Review
 from .schema import LabelSchema
 
@@ -32,7 +32,7 @@ def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list
     """A row for everything that any of them answered; without reviews, none."""
     given = [values(review.answers) for review in reviews]
     rows = []
-    for one in asked(schema, shape):
+    for one in iter_questions(schema, shape):
         cells = tuple(", ".join(each.get(one.name, ())) for each in given)
         kind = PLACES.get(one.name[0], "")
         if any(cells):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .annotation_targets import Made, Said, Shape
-from .answer_forms import CORRECTED, TRAJECTORY, Asked, asked, spelled, values
+from .annotation_targets import CallTarget, Said, Shape
+from .answer_forms import CORRECTED, TRAJECTORY, QuestionField, iter_questions, spelled, values
 from .models import Review
 from .schema import LabelSchema
 
@@ -26,7 +26,7 @@ class Option:
 class Line:
     """One question of the form, with what was answered and what is wrong with it."""
 
-    asked: Asked
+    asked: QuestionField
     given: tuple[str, ...]
     fault: str = ""
 
@@ -46,7 +46,7 @@ class Line:
 class Place:
     """A turn or a call, and what is asked about it; of a call, its arguments as recorded and as they should be."""
 
-    at: Said | Made
+    at: Said | CallTarget
     lines: tuple[Line, ...]
     recorded: str = ""
     arguments: str = ""
@@ -83,12 +83,14 @@ def sheet(
     wrong = faults or {}
     kept = values(review.answers) | {"comment": [review.comment]} if review else {}
     given = kept if posted is None else posted
-    lines = [Line(one, tuple(given.get(one.name, ())), wrong.get(one.name, "")) for one in asked(schema, shape)]
+    lines = [
+        Line(one, tuple(given.get(one.name, ())), wrong.get(one.name, "")) for one in iter_questions(schema, shape)
+    ]
 
     def at(prefix: str, number: int) -> tuple[Line, ...]:
         return tuple(line for line in lines if line.asked.name.startswith(f"{prefix}-{number}-"))
 
-    def call(made: Made) -> Place:
+    def call(made: CallTarget) -> Place:
         name, recorded = f"{CORRECTED}-{made.number}", spelled(made.arguments or {})
         text = "".join(given.get(name, ())) or recorded
         return Place(made, at("c", made.number), recorded, text, wrong.get(name, ""))

@@ -20,8 +20,18 @@ from .annotation_targets import Shape, shape_of
 from .assignment import next_item, take
 from .blinding import blind_since
 from .history import history
-from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
-from .markdown import shown
+from .item_page import (
+    Refusal,
+    build_item_context,
+    edit_address,
+    item_of,
+    parse_submission,
+    refusal,
+    respond_refused,
+    respond_saved,
+    wants_json,
+)
+from .markdown import render_markdown
 from .models import Item, Queue, Review
 from .progress import HOUR
 from .queue_pages import one_queue
@@ -88,10 +98,10 @@ def review(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
 
 def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
     """Do what a button says with what the form holds."""
-    action, filled = request.POST.get("action", ""), given(request, item, shape)
+    action, filled = request.POST.get("action", ""), parse_submission(request, item, shape)
     try:
         if action == "draft":
-            return told(save_draft(item, request.user, filled))
+            return respond_saved(save_draft(item, request.user, filled))
         if action == "skip":
             skip(item, request.user, filled)
         else:
@@ -101,7 +111,11 @@ def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
                 messages.info(request, f"Others had answered item {item.position} meanwhile. {told_late}")
     except (Refused, Drifted, NotChecked) as why:
         refused = refusal(why)
-        return told_why(refused) if action == "draft" or wants_json(request) else page(request, item, shape, refused)
+        return (
+            respond_refused(refused)
+            if action == "draft" or wants_json(request)
+            else page(request, item, shape, refused)
+        )
     address = onward(request, item.queue, item.position)
     return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
 
@@ -117,13 +131,13 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     posted = dict(request.POST.lists()) if refused else None
     others = [] if blind else list(complete_of(item).exclude(reviewer=user).select_related("reviewer"))
     context = {
-        **shown_item(item, blind),
+        **build_item_context(item, blind),
         "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
         "review": own,
         "done": done,
         "extra": not held and not done and queue.closed_at is None,
         "refused": refused,
-        "instructions": shown(queue.instructions),
+        "instructions": render_markdown(queue.instructions),
         "others": others,
         "answers": beside(schema, shape, others),
         "around": around(item),

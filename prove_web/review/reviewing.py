@@ -44,7 +44,7 @@ class Stale(Refused):
 
 
 @dataclass(frozen=True)
-class Given:
+class Submission:
     """What a page sends: what the form says, the revision that the page saw, and the seconds spent there."""
 
     read: Read
@@ -53,7 +53,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SaveResult:
     """What was kept. `extra`: it is one more than the item takes, so it decides nothing."""
 
     review: Review
@@ -66,7 +66,7 @@ def mine(item: Item, user: User, adjudicates: bool = False) -> Review | None:
     return found
 
 
-def save_draft(item: Item, user: User, given: Given, adjudicates: bool = False) -> Kept:
+def save_draft(item: Item, user: User, given: Submission, adjudicates: bool = False) -> SaveResult:
     """Keep what is typed so far; the place at the item is renewed. Raises Wrong and Stale."""
     with transaction.atomic():
         queue = locked(item.queue)
@@ -78,10 +78,10 @@ def save_draft(item: Item, user: User, given: Given, adjudicates: bool = False) 
         if review.state != Review.State.DRAFT:
             review.state, review.done_at = Review.State.DRAFT, None
         review.save()
-        return Kept(review, not adjudicates and not renew(queue, item, user))
+        return SaveResult(review, not adjudicates and not renew(queue, item, user))
 
 
-def written(item: Item, user: User, given: Given, adjudicates: bool) -> Review:
+def written(item: Item, user: User, given: Submission, adjudicates: bool) -> Review:
     """The review with what is given, not saved. Raises Stale."""
     review = mine(item, user, adjudicates) or Review(item=item, reviewer=user, adjudicates=adjudicates)
     same = same_as(review, given)
@@ -96,11 +96,11 @@ def written(item: Item, user: User, given: Given, adjudicates: bool) -> Review:
     return review
 
 
-def same_as(review: Review, given: Given) -> bool:
+def same_as(review: Review, given: Submission) -> bool:
     return (review.answers, review.comment) == (given.read.answers, given.read.comment)
 
 
-def finish(item: Item, user: User, given: Given, reason: str = "", adjudicates: bool = False) -> Kept:
+def finish(item: Item, user: User, given: Submission, reason: str = "", adjudicates: bool = False) -> SaveResult:
     """Complete a review, which may settle the item. Raises Closed, Wrong, Stale, and what accepting raises."""
     with transaction.atomic():
         queue = open_queue(item)
@@ -111,20 +111,20 @@ def finish(item: Item, user: User, given: Given, reason: str = "", adjudicates: 
             raise Refused("A reviewer took their answer back, so there is nothing to settle here for now.")
         before, last = mine(item, user, adjudicates), adjudication(item)
         if before and before.state == Review.State.DONE and same_as(before, given) and (last or before) == before:
-            return Kept(before)  # sent twice: the first answer was lost on its way
+            return SaveResult(before)  # sent twice: the first answer was lost on its way
         labels = before.answers if before else {}
         review = written(item, user, given, adjudicates)
         extra = not adjudicates and complete(item).exclude(reviewer=user).count() >= queue.reviewers
         review.state, review.done_at = Review.State.DONE, timezone.now()
         review.revision += 1
         review.save()
-        told(user, "settled" if adjudicates else "reviewed", item, answers=(labels, review.answers))
+        log_action(user, "settled" if adjudicates else "reviewed", item, answers=(labels, review.answers))
         release(item, user)
         settle(item, queue.reviewers, user, reason)
-    return Kept(review, extra)
+    return SaveResult(review, extra)
 
 
-def skip(item: Item, user: User, given: Given) -> Kept:
+def skip(item: Item, user: User, given: Submission) -> SaveResult:
     """Leave an item to others; what was typed stays in the draft. Raises Closed, Wrong, Stale."""
     with transaction.atomic():
         open_queue(item)
@@ -134,9 +134,9 @@ def skip(item: Item, user: User, given: Given) -> Kept:
         review.state = Review.State.SKIPPED
         review.revision += 1
         review.save()
-        told(user, "skipped", item)
+        log_action(user, "skipped", item)
         release(item, user)
-    return Kept(review)
+    return SaveResult(review)
 
 
 def undo(item: Item, user: User) -> Review:
@@ -152,13 +152,13 @@ def undo(item: Item, user: User) -> Review:
         review.state, review.done_at = Review.State.DRAFT, None
         review.revision += 1
         review.save()
-        told(user, "took back the review of", item)
+        log_action(user, "took back the review of", item)
         settle_or_ask(item, queue.reviewers, user)  # what is left may agree on a trajectory that drifted
         renew(queue, item, user)
     return review
 
 
-def told(user: User, did: str, item: Item, **changes: tuple[object, object]) -> None:
+def log_action(user: User, did: str, item: Item, **changes: tuple[object, object]) -> None:
     """Write down what somebody did with an item."""
     audit.note(user, did, item, item.queue.project.organisation, **changes)
 

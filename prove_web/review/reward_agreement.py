@@ -19,7 +19,7 @@ from .blinding import Blind
 from .coefficients import Counts, Estimate, Floats, ac1, alpha, percent
 from .models import Item, Queue
 from .schema import ACCEPT, FIX, VERDICT
-from .visible_labels import told
+from .visible_labels import get_visible_reviews
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 PARTS = ("reward", *COMPONENTS)
@@ -118,7 +118,9 @@ def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
 
 
 def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
-    reviews = blind.told(told().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory")
+    reviews = blind.told(
+        get_visible_reviews().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory"
+    )
     reviews = reviews.filter(item__queue=queue) if queue else reviews
     reviews = reviews.filter(item__trajectory__reward__isnull=False).order_by("pk")
     for row in reviews.values("answers", *(f"item__{name}" for name in fields(""))):

@@ -29,11 +29,11 @@ def changed_schemas(trajectory: Trajectory, example: Example, today: str) -> lis
         for change in changes(known.schemas, schemas(server)) if known else ():
             if change.how == "changed" and change.tool in shown:
                 sentence = f"The schema of {change.tool}, which the model was shown, is another one."
-                found.append(Difference("schema", sentence, None, tuple(told(change))))
+                found.append(Difference("schema", sentence, None, tuple(format_diff(change))))
     return found
 
 
-def told(change: ToolChange) -> Iterator[str]:
+def format_diff(change: ToolChange) -> Iterator[str]:
     """Where a schema differs, as a diff."""
     for where, before, now in change.lines:
         yield f"@@ {where} @@"

@@ -9,7 +9,7 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.formats import FORMATS
 from training_worker.prove.synthesis import manual
-from training_worker.prove.synthesis.manual import Made
+from training_worker.prove.synthesis.manual import ManualCall
 from training_worker.prove.synthesis.validate import Rejected, validate
 from training_worker.prove.trajectory import Example, Rollout
 
@@ -55,7 +55,7 @@ def demonstrated(example: Example, attempt: Rollout) -> Example:
     return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in kept})
 
 
-def calls(attempt: Rollout) -> Iterator[Made]:
+def calls(attempt: Rollout) -> Iterator[ManualCall]:
     """The calls that worked, the first of each user turn with what the user said. Raises Rejected."""
     said, turn, waiting = "", -1, iter(attempt.calls)
     pending = next(waiting, None)
@@ -68,7 +68,7 @@ def calls(attempt: Rollout) -> Iterator[Made]:
             turn += 1
             while pending is not None and pending.turn == turn:
                 if pending.level == 3 and pending.call.arguments is not None:
-                    yield Made(pending.call.name, pending.call.arguments, pending.observation, said)
+                    yield ManualCall(pending.call.name, pending.call.arguments, pending.observation, said)
                     said = ""
                 pending = next(waiting, None)
     if said:
@@ -82,11 +82,11 @@ def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
         if message.role == "user":
             found.append("")
         elif message.role == "assistant" and found:
-            found[-1] = spoken(message.content)
+            found[-1] = extract_text(message.content)
     pairs = zip(found, otherwise, strict=False)
     return tuple(own or other for own, other in pairs) if len(found) == len(otherwise) else otherwise
 
 
-def spoken(text: str) -> str:
+def extract_text(text: str) -> str:
     """A text without calls as it is; "" for one that calls."""
     return "" if any(form.parse(text, 1) for form in FORMATS) else text.strip()

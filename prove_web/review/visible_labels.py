@@ -10,10 +10,10 @@ UNTOLD = {"queue__blind": True, "queue__closed_at": None, "state": Item.State.OP
 HIDDEN = Q(**{f"item__{name}": value for name, value in UNTOLD.items()})
 
 
-def told() -> QuerySet[Review]:
+def get_visible_reviews() -> QuerySet[Review]:
     return Review.objects.filter(state=Review.State.DONE).exclude(HIDDEN)
 
 
-def items_told() -> QuerySet[Item]:
+def get_visible_items() -> QuerySet[Item]:
     """The items whose answers may be told."""
     return Item.objects.exclude(Q(**UNTOLD))

@@ -37,7 +37,7 @@ def entities(world: World, wanted: str, find: str = "") -> Iterator[Entity]:
                     yield Entity(row.id, label, f"{server}.{table}")
 
 
-def found(world: World, wanted: str, find: str, most: int = SHOWN) -> tuple[list[Entity], int]:
+def search_entities(world: World, wanted: str, find: str, most: int = SHOWN) -> tuple[list[Entity], int]:
     """The first entities found, and how many there are."""
     every = list(entities(world, wanted, find))
     exact = find.strip().lower()

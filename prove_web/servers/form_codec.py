@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from .parameters import Parameter
 
@@ -142,7 +142,7 @@ def with_row(typed: Typed, path: str) -> dict[str, str]:
 def without_row(typed: Typed, path: str) -> dict[str, str]:
     """Without this row of a list, those after it one place further up."""
     of, _, at = path.rpartition("/")
-    gone = whole(at)
+    gone = parse_digits(at)
     if gone is None or gone >= rows_of(typed, of):
         return dict(typed)
     kept: dict[str, str] = {}

@@ -148,7 +148,7 @@ class Sessions:
         refused, found = turned_away(request), None
         if refused is None:
             found = await database_sync_to_async(admitted, thread_sensitive=False)(token_of(request))
-            refused = None if found else told(NOBODY, 401, {"WWW-Authenticate": "Bearer"})
+            refused = None if found else respond_error(NOBODY, 401, {"WWW-Authenticate": "Bearer"})
         if found is not None:
             refused = await database_sync_to_async(not_rebuilt, thread_sensitive=False)(found.session)
         if refused is not None or found is None:
@@ -168,19 +168,19 @@ def not_rebuilt(session: LiveSession) -> JSONResponse | None:
     try:
         check_opening(session, opening(session).world)
     except NotRebuilt as error:
-        return told(str(error), 410)
+        return respond_error(str(error), 410)
     return None
 
 
 def turned_away(request: Request) -> JSONResponse | None:
     """What is said to a request that is none of a client's: by another name, from another's page, or to look only."""
     if not ours(request.headers.get("host", "")):
-        return told("This site does not answer to that name.", 421)
+        return respond_error("This site does not answer to that name.", 421)
     origin = request.headers.get("origin")
     if origin is not None and not ours(urlsplit(origin).netloc):
-        return told("A page of another site may not call here.", 403)
+        return respond_error("A page of another site may not call here.", 403)
     if request.method != "POST":
-        return told("This is for MCP clients, which send POST: give one this address.", 405, {"Allow": "POST"})
+        return respond_error("This is for MCP clients, which send POST: give one this address.", 405, {"Allow": "POST"})
     return None
 
 
@@ -196,5 +196,5 @@ def token_of(request: Request) -> str:
     return inside or (bearer.strip() if scheme.lower() == "bearer" else "")
 
 
-def told(text: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+def respond_error(text: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": text}, status, headers)

@@ -81,7 +81,7 @@ class Reader:
     def parameter(
         self, name: str, schema: dict[str, Any], required: bool, id_type: str, sensitive: bool, depth: int = 0
     ) -> Parameter:
-        given = when_given(schema, self.definitions)
+        given = unwrap_optional(schema, self.definitions)
         kind = kind_of(given) if depth < DEEPEST else "json"
         kind = "text" if kind == "long" and id_type else kind
         shape = SHAPES.get(given.get("format", ""))
@@ -116,15 +116,15 @@ class Reader:
         )
 
 
-def when_given(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def unwrap_optional(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema of a value that is there: behind its reference, and without null."""
     if "$ref" in schema:
-        return when_given(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
+        return unwrap_optional(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
     if isinstance(schema.get("type"), list):
         kinds = [kind for kind in schema["type"] if kind != "null"]
         return {**schema, "type": kinds[0]} if len(kinds) == 1 else schema
     branches = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]
-    return when_given(branches[0], definitions) if len(branches) == 1 else schema
+    return unwrap_optional(branches[0], definitions) if len(branches) == 1 else schema
 
 
 def takes_null(schema: dict[str, Any], definitions: dict[str, Any]) -> bool:

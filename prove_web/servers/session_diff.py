@@ -36,7 +36,7 @@ def sides(text: str) -> tuple[int, int | None] | None:
 def compared(one: Side, other: Side) -> dict[str, Any]:
     """All there is to say of the two. Raises NotRebuilt."""
     first, second = moments(one.session)[one.at].world, moments(other.session)[other.at].world
-    mine, theirs = made(one), made(other)
+    mine, theirs = list_calls(one), list_calls(other)
     common = len(list(takewhile(lambda pair: equal(*pair), zip(mine, theirs, strict=False))))
     rows = list(differences(first, second))
     tables: dict[str, list[RowChange]] = {}
@@ -57,7 +57,7 @@ def compared(one: Side, other: Side) -> dict[str, Any]:
     }
 
 
-def made(side: Side) -> list[SessionCall]:
+def list_calls(side: Side) -> list[SessionCall]:
     return list(side.session.calls.filter(position__lte=side.at))
 
 

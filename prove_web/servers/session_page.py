@@ -13,7 +13,7 @@ from mcp_servers.world import World
 
 from .arguments import FORM, JSON, CallForm, checked
 from .catalogue import card, search
-from .entity_autocomplete import LISTED, found
+from .entity_autocomplete import LISTED, search_entities
 from .field_errors import of_refusal
 from .listing import sorting
 from .models import LiveSession, SavedCall, SessionCall
@@ -72,15 +72,15 @@ def has(session: LiveSession, tool: str) -> bool:
 
 def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallForm | None) -> dict[str, Any]:
     """The tools found, or the form of the chosen one with ids of the world to choose from."""
-    form = form or asked_for(request, session)
+    form = form or parse_call_form(request, session)
     text = typed(request, "find_tool")
     types = sorted(set(form.tool.ids.values())) if form else []
-    offered = {each: found(now.world, each, "", LISTED)[0] for each in types}
+    offered = {each: search_entities(now.world, each, "", LISTED)[0] for each in types}
     entries = search(text, servers=session.servers) if form is None else []
     return {"form": form, "suggestions": offered.items(), "tools": entries, "find_tool": text}
 
 
-def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
+def parse_call_form(request: HttpRequest, session: LiveSession) -> CallForm | None:
     """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, or with the arguments
     `given` as JSON; as JSON if `mode` says.
 
@@ -94,7 +94,7 @@ def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
         call = session.calls.filter(position=number(request.GET["from"], 10**9), tool=name).first()
         return of_call(call, mode) if call else CallForm.filled(tool, {}, mode)
     if "given" in request.GET:
-        return CallForm.filled(tool, given(request.GET["given"]), mode)
+        return CallForm.filled(tool, parse_arguments(request.GET["given"]), mode)
     if "saved" in request.GET:
         kept = SavedCall.objects.filter(organisation=session.project.organisation_id, tool=name)
         one = kept.filter(pk=number(request.GET["saved"], 10**9)).first()
@@ -102,7 +102,7 @@ def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
     return CallForm.filled(tool, {}, mode)
 
 
-def given(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments that an address gives; none for what a call could not have."""
     try:
         return checked(text)

@@ -23,7 +23,7 @@ def offered(session: LiveSession, at: int) -> list[SessionCall]:
     return list(session.calls.filter(position__lte=at).order_by("-position")[:MOST])[::-1]
 
 
-def kept_of(
+def save_trajectory(
     project: Project,
     user: User,
     session: LiveSession,
@@ -33,18 +33,18 @@ def kept_of(
 ) -> Trajectory:
     """The trajectory of the used ones among these calls, with what is said before each, by position; kept once a fresh
     world agrees. Raises Rejected, OSError."""
-    made = made_of(calls, used, said)
+    made = build_calls(calls, used, said)
     world = WorldRef(session.seed, tuple(session.servers), session.size)
     return keep(project, user, lambda id: manual.example_of(id, world, made), origin_of(session))
 
 
-def made_of(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[manual.Made]:
+def build_calls(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[manual.ManualCall]:
     """The chosen calls with what is said before each: words before a call that is left out are for the next one."""
-    made, waiting, positions = list[manual.Made](), list[str](), {each.position for each in used}
+    made, waiting, positions = list[manual.ManualCall](), list[str](), {each.position for each in used}
     for each in calls:
         waiting += [said[each.position]] if said[each.position] else []
         if each.position in positions:
-            made.append(manual.Made(each.tool, each.arguments, each.text, " ".join(waiting)))
+            made.append(manual.ManualCall(each.tool, each.arguments, each.text, " ".join(waiting)))
             waiting = []
     return made
 

@@ -73,10 +73,12 @@ def changes(before: World, after: World) -> Iterator[RowChange]:
     for server, session in after.sessions.items():
         then = before.sessions[server].state
         if session.state is not then:
-            yield from told(server, session.state.row_types(), session.state.changes_since(then))
+            yield from iter_row_changes(server, session.state.row_types(), session.state.changes_since(then))
 
 
-def told(server: str, types: Mapping[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> Iterator[RowChange]:
+def iter_row_changes(
+    server: str, types: Mapping[str, Any], changed: Mapping[str, Mapping[str, Any]]
+) -> Iterator[RowChange]:
     """Rows before and after, by table and id, as pages show them."""
     for table, rows in changed.items():
         for id, (old, new) in rows.items():
@@ -91,7 +93,7 @@ def differences(one: World, other: World) -> Iterator[RowChange]:
             continue
         then, now = one.sessions[server].state.tables(), session.state.tables()
         changed = {table: apart(then[table], rows) for table, rows in now.items()}
-        yield from told(server, session.state.row_types(), changed)
+        yield from iter_row_changes(server, session.state.row_types(), changed)
 
 
 def apart(then: Any, now: Any) -> dict[str, tuple[Any, Any]]:

@@ -27,7 +27,7 @@ class NotIssued(ValueError):
     """A token that is not made; the message says what to do."""
 
 
-def asked_for(session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None) -> str:
+def create_token(session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None) -> str:
     """The text of a new token under the name that somebody gave. Raises NotIssued."""
     name = " ".join(name.replace("\0", "").split())
     if not name or len(name) > LONGEST:

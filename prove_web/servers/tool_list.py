@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ToolListParams:
     """What an address asks for. What makes no sense in it asks for nothing."""
 
     text: str
@@ -57,7 +57,7 @@ class Asked:
     sort: str
 
     @classmethod
-    def of(cls, request: HttpRequest, servers: tuple[str, ...]) -> Asked:
+    def of(cls, request: HttpRequest, servers: tuple[str, ...]) -> ToolListParams:
         one = {name: typed(request, name) for name in ("server", "kind", "takes", "gives", "used", "data", "sort")}
         return cls(
             text=typed(request, "q"),
@@ -112,7 +112,7 @@ def ordered(rows: list[Row], sort: str) -> list[Row]:
 def listed(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str, Any]]:
     """The rows that the address asks for, and all that the page says besides."""
     servers = offered(project)
-    asked, data, runs = Asked.of(request, servers), usage.datasets(project), usage.runs(project)
+    asked, data, runs = ToolListParams.of(request, servers), usage.datasets(project), usage.runs(project)
     chosen: Dataset | None = next((one for one in data if str(one.number) == asked.data), data[0] if data else None)
     last: Run | None = runs[0] if runs else None
     held = usage.in_dataset(chosen) if chosen else None

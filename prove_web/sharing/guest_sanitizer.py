@@ -90,7 +90,7 @@ class Guest:
     def lead(self, element: Element) -> None:
         """Addresses as the visitor has them, words as they may read them; a link to nowhere becomes plain text."""
         for name, value in list(element.attributes.items()):
-            if value and told(name, value):
+            if value and holds_text(name, value):
                 element.attributes[name] = self.words(value)
             elif value and (value.startswith("/") or name in ("href", "src", "action")):
                 where = self.address(value)
@@ -109,7 +109,7 @@ class Guest:
         return self.reach.address(told)
 
 
-def told(name: str, value: str) -> bool:
+def holds_text(name: str, value: str) -> bool:
     """Whether an attribute holds words rather than an address."""
     return name in SPOKEN or (name.startswith("data-") and not value.startswith("/"))
 

@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, can
 
 from .models import Share
-from .share_scope import Shown
+from .share_scope import SharedPage
 
 BYTES = 32
 DAYS = {1: "1 day", 7: "7 days", 30: "30 days", 90: "90 days"}
@@ -22,20 +22,20 @@ USUAL = 30
 MOST = 500  # links of a project that are open
 
 
-class NotMade(ValueError):
+class ShareLinkError(ValueError):
     """A link that is not made; the message says why and what to do."""
 
 
-def make(project: Project, user: User, shown: Shown, days: int) -> tuple[Share, str]:
+def make(project: Project, user: User, shown: SharedPage, days: int) -> tuple[Share, str]:
     """A new link that somebody asked for, and its secret. Raises NotMade."""
     if days not in DAYS:
-        raise NotMade(f"A link lasts {', '.join(DAYS.values())}. Choose one of them.")
+        raise ShareLinkError(f"A link lasts {', '.join(DAYS.values())}. Choose one of them.")
     if Share.objects.open().filter(project=project).count() >= MOST:
-        raise NotMade(f"A project has at most {MOST} open links. Withdraw those that nobody needs.")
+        raise ShareLinkError(f"A project has at most {MOST} open links. Withdraw those that nobody needs.")
     return issue(project, user, shown, days)
 
 
-def issue(project: Project, user: User, shown: Shown, days: int = USUAL) -> tuple[Share, str]:
+def issue(project: Project, user: User, shown: SharedPage, days: int = USUAL) -> tuple[Share, str]:
     """A new link to a thing, and its secret, which is kept nowhere."""
     secret = secrets.token_urlsafe(BYTES)
     made = Share.objects.create(

@@ -18,7 +18,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from . import links
 from .links import DAYS, USUAL, withdraw
 from .models import Share
-from .share_scope import Shown, shown
+from .share_scope import SharedPage, resolve_page
 
 ROWS = 25
 LONGEST = 4_000  # characters of an address
@@ -55,7 +55,7 @@ def share_new(request: ProjectRequest) -> HttpResponse:
             made, secret = links.make(
                 request.project, request.user, wanted, int(days[:4]) if days.isascii() and days.isdecimal() else 0
             )
-        except links.NotMade as why:
+        except links.ShareLinkError as why:
             context["fault"] = str(why)
         else:
             context |= {"made": made, "address": address_of(request, secret)}
@@ -68,7 +68,7 @@ def address_of(request: Any, secret: str) -> str:
     return address
 
 
-def page_at(request: ProjectRequest, told: str) -> Shown | None:
+def page_at(request: ProjectRequest, told: str) -> SharedPage | None:
     """The page of this project at an address, if it is there and can be shared."""
     try:
         parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
@@ -76,7 +76,7 @@ def page_at(request: ProjectRequest, told: str) -> Shown | None:
         return None
     if parts.scheme or parts.netloc or not parts.path.startswith(team):
         return None
-    found = shown(request.project, parts.path.removeprefix(team), parts.query)
+    found = resolve_page(request.project, parts.path.removeprefix(team), parts.query)
     if found is None or len(found.path) > 300:
         return None
     inside = {name: value for name, value in found.match.kwargs.items() if name not in ("organisation", "project")}

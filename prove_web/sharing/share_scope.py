@@ -33,7 +33,7 @@ MOST_RUNS = 100  # of a comparison
 
 
 @dataclass(frozen=True)
-class Shown:
+class SharedPage:
     """A page that can be shared: `path` is its address beneath the project's."""
 
     kind: Share.Kind
@@ -43,13 +43,13 @@ class Shown:
     title: str = ""
 
 
-def shown(project: Project, path: str, query: str) -> Shown | None:
+def resolve_page(project: Project, path: str, query: str) -> SharedPage | None:
     """The page at an address of a project; None where there is none that can be shared."""
     match = match_of(project, path)
     if match is None:
         return None
     kind = Share.Kind.COMPARISON if path == COMPARISON else PAGES.get(match.url_name or "")
-    return Shown(kind, path, query, match, title_of(kind, match, query)) if kind else None
+    return SharedPage(kind, path, query, match, title_of(kind, match, query)) if kind else None
 
 
 def match_of(project: Project, path: str) -> ResolverMatch | None:

@@ -11,7 +11,7 @@ class Refused(Exception):
     """Why there is no start, or no going on: one line with the remedy."""
 
 
-class StopAsked(Exception):
+class StopRequested(Exception):
     """Somebody asked to stop while something was waited for."""
 
 

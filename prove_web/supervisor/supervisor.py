@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 
 from .output import Console
 from .process import Process
-from .program import Program, Refused, StopAsked
+from .program import Program, Refused, StopRequested
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TURN = 0.2  # seconds between two looks
@@ -81,7 +81,7 @@ class Supervisor:
     def go_on(self) -> None:
         """Raises StopAsked if somebody asked to stop."""
         if self.asked:
-            raise StopAsked
+            raise StopRequested
 
     def turn(self, wanted: bool = True) -> None:
         """Pass on what the programs print, and see to those that died."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from training_worker.prove.provenance import grounded, place
-from training_worker.prove.reward.provenance import in_schema, is_in, plain, said_before, told
+from training_worker.prove.reward.provenance import find_schema_scalars, in_schema, is_in, plain, said_before
 from training_worker.prove.speech import find_said
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
 
@@ -94,7 +94,9 @@ class Trace:
         if not self.example.source:
             return in_schema(tool, self.example.enums_stripped)
         own = [one.parameters for one in self.example.tools if one.name == tool]
-        return frozenset(value for schema in own for value in told(schema, False) if not isinstance(value, bool))
+        return frozenset(
+            value for schema in own for value in find_schema_scalars(schema, False) if not isinstance(value, bool)
+        )
 
     def from_words(self, made: ExecutedCall, name: str, value: Any) -> Source | None:
         """What the user, or the system, said before this assistant turn."""

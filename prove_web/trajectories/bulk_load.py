@@ -37,18 +37,18 @@ def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
     try:
         for part in batches(rows, COMMITTED):
             with transaction.atomic():
-                mark = kept(dataset, mark, timezone.now())
+                mark = renew_claim(dataset, mark, timezone.now())
                 Trajectory.objects.bulk_create(part, batch_size=BATCH)
     except Taken:
         raise
     except BaseException:
         clear(dataset)
-        kept(dataset, mark, None)
+        renew_claim(dataset, mark, None)
         raise
-    kept(dataset, mark, None)
+    renew_claim(dataset, mark, None)
 
 
-def kept(dataset: Dataset, mark: datetime, now: datetime | None) -> datetime:
+def renew_claim(dataset: Dataset, mark: datetime, now: datetime | None) -> datetime:
     """Go on, or say with None that all is there. Raises Taken."""
     if not Dataset.everything.filter(pk=dataset.pk, loading_at=mark).update(loading_at=now):
         raise Taken

@@ -19,7 +19,7 @@ UNREAD = "Not all of the values can be read; see the fields."
 
 
 @dataclass(frozen=True)
-class Given:
+class ArgumentsInput:
     """What is typed for a call: `text` is JSON, `form` has the fields where it is edited so, `fault` what is wrong."""
 
     text: str
@@ -44,7 +44,7 @@ def with_fields(key: int, tool: str, arguments: Mapping[str, Any]) -> CallForm |
     return form if form.mode == FORM else None
 
 
-def given(post: Mapping[str, str], key: str, tool: str, text: str) -> Given:
+def parse_arguments(post: Mapping[str, str], key: str, tool: str, text: str) -> ArgumentsInput:
     """What was sent of a call's arguments: `text`, or fields, which may be those of another tool than is named now."""
     of = post.get(f"of-{key}", "")
     if post.get(f"mode-{key}") != FORM or of not in TOOLS:
@@ -54,19 +54,19 @@ def given(post: Mapping[str, str], key: str, tool: str, text: str) -> Given:
     return read(form, tool)
 
 
-def as_json(text: str) -> Given:
+def as_json(text: str) -> ArgumentsInput:
     try:
         arguments_of(text)
     except NotArguments as why:
-        return Given(text, fault=str(why))
-    return Given(text)
+        return ArgumentsInput(text, fault=str(why))
+    return ArgumentsInput(text)
 
 
-def read(form: CallForm, tool: str) -> Given:
+def read(form: CallForm, tool: str) -> ArgumentsInput:
     """What fields say; those of another tool take its arguments over, or leave them as JSON."""
     arguments = form.arguments()
     if arguments is None:
-        return Given("{}", form, form.error or UNREAD)
+        return ArgumentsInput("{}", form, form.error or UNREAD)
     arguments = {one.name: arguments[one.name] for one in parameters(form.tool) if one.name in arguments}
     found = as_json(spelled(arguments))
     if form.tool.name == tool or found.fault:
@@ -74,15 +74,15 @@ def read(form: CallForm, tool: str) -> Given:
     return replace(found, form=with_fields(int(form.prefix.rstrip(":")), tool, arguments))
 
 
-def switched(key: int, tool: str, now: Given) -> Given:
+def switched(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
     """The same in the other way to edit it; as it is, with what is wrong, where it cannot be read."""
     if now.fault or now.form:
-        return now if now.fault else Given(now.text)
+        return now if now.fault else ArgumentsInput(now.text)
     form = with_fields(key, tool, arguments_of(now.text))
     return replace(now, form=form, fault="" if form else NO_FIELDS)
 
 
-def reshaped(now: Given, post: Mapping[str, str]) -> Given:
+def reshaped(now: ArgumentsInput, post: Mapping[str, str]) -> ArgumentsInput:
     """With a row of a list more or less, as the pressed button says."""
     if now.form is None:
         return now
@@ -91,7 +91,7 @@ def reshaped(now: Given, post: Mapping[str, str]) -> Given:
     return read(now.form.reshaped(asked), now.form.tool.name) if asked else now
 
 
-def checked(tool: str, now: Given) -> Given:
+def checked(tool: str, now: ArgumentsInput) -> ArgumentsInput:
     """With what the tool's schema does not take, named at its field."""
     if now.fault or tool not in TOOLS:
         return now

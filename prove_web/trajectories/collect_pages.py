@@ -17,7 +17,7 @@ from prove_web.experiments.rollouts import NoRollouts
 from .curate_forms import Collect
 from .models import Dataset
 from .rollout_collection import Wanted, collect
-from .versions import NotMade
+from .versions import InvalidDataset
 
 
 @in_project(Action.LAUNCH)
@@ -31,7 +31,7 @@ def run_collect(request: Any, run: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             return redirect(collected(request.user, form))
-        except (NotMade, NoRollouts) as why:
+        except (InvalidDataset, NoRollouts) as why:
             form.add_error(None, str(why))
     context = {"form": form, "run": found, "kept": spans(StoredRun(found).steps())}
     return render(request, "trajectories/collect.html", context, status=422 if form.errors else 200)

@@ -100,7 +100,7 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
             assistant += 1
             mine = [one for one, made in zip(cards, rollout.calls, strict=True) if made.turn == assistant]
             shown = [*mine, *not_run(rollout.transcript[at:], mine)]
-            turns.append(spoken(message, shown, rollout, at))
+            turns.append(build_assistant_turn(message, shown, rollout, at))
             answers = len(shown)
         elif message.role != "tool":
             user += message.role == "user"
@@ -120,7 +120,7 @@ def text_turn(message: Message, user: int, example: Example | None) -> Turn:
     return Turn(message.role, message.content)
 
 
-def spoken(message: Message, calls: Sequence[CallCard], rollout: Rollout, at: int) -> Turn:
+def build_assistant_turn(message: Message, calls: Sequence[CallCard], rollout: Rollout, at: int) -> Turn:
     """An assistant's message: the words beside its calls, and the text itself where it could not be read as meant."""
     broken = any(call.arguments is None for call in calls)
     cut = rollout.end == "tokens" and at == len(rollout.transcript) - 1

@@ -21,8 +21,8 @@ from .bulk_load import BATCH, COMMITTED, batches, clear
 from .models import Dataset, Trajectory
 from .rollout_collection import Attempts
 from .row_selection import Picked, Progress, copies, picked
-from .rows import asked_for, exchanged
-from .versions import NotMade, finished
+from .rows import exchanged, extract_examples
+from .versions import InvalidDataset, finished
 
 
 class Source(Protocol):
@@ -65,7 +65,7 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
         job.out,
         job.spec[CURATE]["how"],
         settings,
-        asked_for(filter(None, map(exchanged, source.rows(dropped, "written"))), attempts),
+        extract_examples(filter(None, map(exchanged, source.rows(dropped, "written"))), attempts),
         dropped,
         seed=source.seed,
         servers=fingerprint(tuple(SERVERS)),
@@ -73,7 +73,7 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
     )
     if not sum(part.conversations for part in made.splits.values()):
         why = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items() if count)
-        raise NotMade(f"Nothing is left to make a data set of{f': {why}' if why else ''}. Choose others.")
+        raise InvalidDataset(f"Nothing is left to make a data set of{f': {why}' if why else ''}. Choose others.")
     store(dataset, source.rows(Counter(), "kept"))
     if plots:
         with suppress(KeyError):  # a tool that is gone has no schema to publish

@@ -41,7 +41,7 @@ class Changes:
 def changes(dataset: Dataset, before: Dataset) -> Changes:
     """From the one before to this one; worked out once, and kept beside the data set."""
     path = dataset.job.folder / KEPT
-    if (found := kept(path, before)) is not None:
+    if (found := load_changes(path, before)) is not None:
         return found
     found = compared(before, dataset)
     with suppress(OSError):  # another who looks keeps it, too, or it is worked out again
@@ -136,7 +136,7 @@ def counted(dataset: Dataset, name: str) -> Counter[str]:
     return counts
 
 
-def kept(path: Path, before: Dataset) -> Changes | None:
+def load_changes(path: Path, before: Dataset) -> Changes | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         told = {**found["changes"], "moved": pairs(found["changes"]["moved"])}

@@ -72,21 +72,21 @@ def words(example: str, record: Any, rollout: Any) -> str:
     record, rollout = (each if isinstance(each, Mapping) else {} for each in (record, rollout))
     parts = [record.get("turns"), record.get("steps"), record.get("failures"), record.get("answers")]
     parts += [rollout.get("transcript"), rollout.get("calls")]
-    found = " ".join(token for part in (example, *parts) for said in spoken(part) for token in tokens(said))
+    found = " ".join(token for part in (example, *parts) for said in iter_texts(part) for token in tokens(said))
     return found[:MOST_CHARACTERS].rpartition(" ")[0] if len(found) > MOST_CHARACTERS else found
 
 
-def spoken(value: Any) -> Iterator[str]:
+def iter_texts(value: Any) -> Iterator[str]:
     """Every text and number in a value, in order, and the names of arguments; not the keys of our own vocabulary."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             if key == "arguments" and isinstance(one, Mapping):
                 yield from one.keys()
             if key not in ("role", "recovery", "level", "turn", "step"):
-                yield from spoken(one)
+                yield from iter_texts(one)
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from spoken(one)
+            yield from iter_texts(one)
     elif isinstance(value, str):
         yield value
     elif isinstance(value, int | float) and not isinstance(value, bool):

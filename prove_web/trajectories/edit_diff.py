@@ -71,7 +71,7 @@ def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
 
 def side_by_side(before: Example, after: Example) -> Iterator[Pair]:
     """Both conversations, with what is equal or of one kind in both on one line."""
-    old, new = list(told(before)), list(told(after))
+    old, new = list(iter_messages(before)), list(iter_messages(after))
     matcher = SequenceMatcher(None, [(one.role, one.tool) for one in old], [(one.role, one.tool) for one in new], False)
     for _, a, b, c, d in matcher.get_opcodes():
         for left, right in zip_longest(old[a:b], new[c:d]):
@@ -81,7 +81,7 @@ def side_by_side(before: Example, after: Example) -> Iterator[Pair]:
                 yield pair(left, right)
 
 
-def told(example: Example) -> Iterator[Said]:
+def iter_messages(example: Example) -> Iterator[Said]:
     for number, words in enumerate(example.turns):
         yield Said("user", "", words)
         for call in (call for step in example.steps if step.turn == number for call in step.calls):

@@ -9,7 +9,7 @@ from typing import Any
 from prove_web.servers.arguments import CallForm
 from training_worker.prove.synthesis.edits import Mended, Wanted
 
-from .call_fields import Given, given, reshaped, spelled, switched, with_fields
+from .call_fields import ArgumentsInput, parse_arguments, reshaped, spelled, switched, with_fields
 from .call_fields import checked as fitting
 from .typed import LONGEST, arguments_of
 
@@ -33,10 +33,10 @@ class Row:
     form: CallForm | None = None
 
     @property
-    def given(self) -> Given:
-        return Given(self.arguments, self.form, self.fault)
+    def given(self) -> ArgumentsInput:
+        return ArgumentsInput(self.arguments, self.form, self.fault)
 
-    def giving(self, made: Given) -> Row:
+    def giving(self, made: ArgumentsInput) -> Row:
         return replace(self, arguments=made.text, form=made.form, fault=made.fault)
 
     @property
@@ -116,7 +116,7 @@ def row_of(post: Mapping[str, str], key: str, turns: int) -> Row:
         was=number(post.get(f"was-{key}")),
         joined=f"joined-{key}" in post,
     )
-    return row.giving(given(post, key, tool, text(post, f"arguments-{key}")))
+    return row.giving(parse_arguments(post, key, tool, text(post, f"arguments-{key}")))
 
 
 def text(post: Mapping[str, str], name: str) -> str:

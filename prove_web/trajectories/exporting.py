@@ -24,7 +24,7 @@ from training_worker.prove.trajectory import Example
 
 from .models import Trajectory
 from .row_selection import UNREADABLE, own_id
-from .rows import asked_for, exchanged
+from .rows import exchanged, extract_examples
 
 TOGETHER = 200  # rows in memory at a time
 CHUNK = 1 << 18
@@ -53,7 +53,7 @@ def file_name(name: str, ending: str) -> str:
     return f"{safe or 'trajectories'}{ending}"
 
 
-def found(rows: QuerySet, left_out: Counter[str], blind: Blind) -> Iterator[Example | Collected]:
+def iter_examples(rows: QuerySet, left_out: Counter[str], blind: Blind) -> Iterator[Example | Collected]:
     """The trajectories in the order they were made, each under an id of its own; what cannot be read is counted."""
     ids = set[str]()
     for row in fetched(rows, blind):
@@ -76,16 +76,16 @@ def fetched(rows: QuerySet, blind: Blind) -> Iterator[Trajectory]:
 
 def jsonl(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     left_out = Counter[str]()
-    return lines.jsonl(found(rows, left_out, blind), {**about, "left_out": left_out})
+    return lines.jsonl(iter_examples(rows, left_out, blind), {**about, "left_out": left_out})
 
 
 def openai(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
-    return lines.openai(found(rows, Counter(), blind), about)
+    return lines.openai(iter_examples(rows, Counter(), blind), about)
 
 
 def parquet(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     left_out = Counter[str]()
-    return lines.parquet(found(rows, left_out, blind), {**about, "left_out": left_out})
+    return lines.parquet(iter_examples(rows, left_out, blind), {**about, "left_out": left_out})
 
 
 def table(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
@@ -108,7 +108,7 @@ def hugging_face(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     """
     with tempfile.TemporaryDirectory(prefix="export") as name:
         folder, left_out = Path(name), Counter[str]()
-        examples = asked_for(found(rows, left_out, blind), folder / ROLLOUTS)
+        examples = extract_examples(iter_examples(rows, left_out, blind), folder / ROLLOUTS)
         write_streamed(folder, "export", dict(about), examples, left_out, servers=fingerprint(tuple(SERVERS)))
         with suppress(KeyError):  # a tool that is gone has no schema to publish; the lines are all there
             publish(folder)

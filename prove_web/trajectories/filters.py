@@ -13,7 +13,7 @@ from django.db.models.functions import Concat
 from prove_web.review.blinding import Blind
 
 from .choices import KINDS, LEVELS, SPLITS
-from .list_params import asked, tidy
+from .list_params import parse_search, tidy
 from .models import Dataset, Trajectory
 from .paging import SORTS
 from .search import Fault, search
@@ -51,7 +51,7 @@ class TrajectoryFilter(django_filters.FilterSet):
     def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Those that the search finds; where it is no query, none, and `fault` tells why."""
         assert self.dataset
-        found = search(self.dataset.project, asked(self.data), self.dataset, self.blind)
+        found = search(self.dataset.project, parse_search(self.data), self.dataset, self.blind)
         self.fault, self.covered = found.fault, found.covered
         return rows.filter(pk__in=found.rows.order_by().values("pk")) if not found.fault else rows.none()
 

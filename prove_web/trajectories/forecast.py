@@ -81,10 +81,10 @@ def forecast(spec: Mapping[str, Any]) -> Forecast:
 def drawn(spec: str, path: str) -> Forecast:
     asked, cores = json.loads(spec), os.cpu_count() or 1
     if plan := PLANS.get(asked.get("recipe", "")):
-        graph = plan.graph(whole(path), "train")
+        graph = plan.graph(load_graph(path), "train")
         draws, about, recipe = sum(plan.train.values()) + sum(plan.held_out.values()), (), plan.recipe
     else:
-        graph = part(whole(path), asked["servers"])
+        graph = part(load_graph(path), asked["servers"])
         graph = along(graph, asked["chain"]) if "chain" in asked else graph
         draws, about = asked["train"] + asked["held_out"], tuple(asked.get("tools", ()))
         recipe = Recipe(knobs=replace(TINY, most=asked["candidates"]))
@@ -94,7 +94,7 @@ def drawn(spec: str, path: str) -> Forecast:
 
 
 @lru_cache(maxsize=2)
-def whole(path: str) -> nx.DiGraph:
+def load_graph(path: str) -> nx.DiGraph:
     if (graph := read(Path(path))) is None:
         raise NoForecast("The file of the dependency graph cannot be read; build the graph again.")
     return graph

@@ -36,7 +36,7 @@ def import_new(request: Any) -> HttpResponse:
         if sent:
             upload.add(0, sent.chunks())
     except (NotTaken, NoRoom, OSError) as error:
-        why = told(error)
+        why = describe_error(error)
         if "size" in request.POST:
             return JsonResponse({"error": why}, status=422)
         return render(request, "trajectories/import_new.html", context | {"error": why}, status=422)
@@ -58,11 +58,11 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
     try:
         received = found.add(int(at), iter(lambda: request.read(1 << 16), b""))
     except (NotTaken, NoRoom, OSError) as error:
-        return JsonResponse({"error": told(error), "received": found.received}, status=422)
+        return JsonResponse({"error": describe_error(error), "received": found.received}, status=422)
     return JsonResponse({"received": received})
 
 
-def told(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Why something was not taken, and what to do."""
     if isinstance(error, OSError):
         return f"The site cannot keep it ({error.strerror or 'the connection broke'}). Try again, or ask who runs it."

@@ -15,11 +15,11 @@ from training_worker.prove.importers.reader import (
     COLUMNS,
     OURS,
     TITLES,
-    Asked,
     Fault,
-    Found,
     Left,
-    Told,
+    ManifestRow,
+    ParsedRow,
+    ReadOptions,
     format_of,
     outcome,
 )
@@ -117,9 +117,9 @@ class Import(forms.Form):
         return {name: column for name, column in found.items() if column}
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ReadOptions:
         format = self.cleaned_data["format"]
-        return Asked(format, self.mapped if format == COLUMNS else {}, self.cleaned_data["split"] or None)
+        return ReadOptions(format, self.mapped if format == COLUMNS else {}, self.cleaned_data["split"] or None)
 
 
 def suggested(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
@@ -127,17 +127,17 @@ def suggested(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
     return {"name": Path(upload.name).stem[:LONGEST], "format": format_of(first, upload.name) if first else OURS}
 
 
-def previewed(found: Sample, asked: Asked) -> list[Previewed]:
-    return [shown(outcome(row, number, found.unit, asked), number) for number, row in found.rows]
+def previewed(found: Sample, asked: ReadOptions) -> list[Previewed]:
+    return [preview_line(outcome(row, number, found.unit, asked), number) for number, row in found.rows]
 
 
-def shown(one: Fault | Left | Found | Told, number: int) -> Previewed:
+def preview_line(one: Fault | Left | ParsedRow | ManifestRow, number: int) -> Previewed:
     match one:
         case Fault():
             return Previewed(number, "bad", one.start, why=one.reason)
         case Left():
             return Previewed(number, "left out", "", why=one.reason)
-        case Told():
+        case ManifestRow():
             return Previewed(number, "end", "The digest of the lines before")
     example = one.example
     what = "attempt" if isinstance(one.made, Collected) else example.kind.replace("_", " ")
@@ -148,5 +148,5 @@ def shown(one: Fault | Left | Found | Told, number: int) -> Previewed:
 
 def holds_attempts(found: Sample) -> bool:
     """Whether the first row that is good is an attempt."""
-    read = (outcome(row, number, found.unit, Asked(OURS)) for number, row in found.rows)
-    return next((isinstance(one.made, Collected) for one in read if isinstance(one, Found)), False)
+    read = (outcome(row, number, found.unit, ReadOptions(OURS)) for number, row in found.rows)
+    return next((isinstance(one.made, Collected) for one in read if isinstance(one, ParsedRow)), False)

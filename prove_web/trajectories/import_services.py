@@ -27,7 +27,7 @@ UPLOAD = "upload"  # in the job's folder (training_worker/jobs/importing.py)
 
 def upload_of(project: Project, id: Any) -> Upload:
     """Raises Http404."""
-    found = uploads.found(project, id)
+    found = uploads.find_upload(project, id)
     if found is None:
         raise Http404("This upload is gone. Choose the file again.")
     return found

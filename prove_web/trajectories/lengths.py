@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from training_worker.prove.schemas import tools_shown
+from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Rollout
 
 ROLES = {
@@ -31,7 +31,7 @@ def sizes(rollout: Rollout, example: Example) -> tuple[Size, ...]:
     """What a model reads and writes, in characters; schemas of tools that are gone count nothing."""
     counted = dict.fromkeys(ROLES, 0)
     with suppress(KeyError):
-        counted["tools"] = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in tools_shown(example))
+        counted["tools"] = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in get_tool_schemas(example))
     for message in rollout.transcript:
         counted[message.role] += len(message.content)
     whole = sum(counted.values()) or 1

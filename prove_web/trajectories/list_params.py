@@ -11,7 +11,7 @@ from .paging import SORTS
 ALL = {"in": "all"}  # of a trajectory that was found among all of its project
 
 
-def asked(query: Mapping[str, str]) -> str:
+def parse_search(query: Mapping[str, str]) -> str:
     """The search; a text of any length, on one line."""
     return " ".join(query.get("q", "").splitlines())
 
@@ -19,7 +19,7 @@ def asked(query: Mapping[str, str]) -> str:
 def address(query: Mapping[str, str], **more: str) -> str:
     """The query string that asks for the same list, from its start."""
     sort = query.get("sort", "")
-    return tidy({"q": asked(query).strip(), "sort": sort if sort in SORTS else "", **more})
+    return tidy({"q": parse_search(query).strip(), "sort": sort if sort in SORTS else "", **more})
 
 
 def tidy(query: Mapping[str, str]) -> str:

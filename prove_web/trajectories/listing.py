@@ -12,14 +12,14 @@ from prove_web.accounts.models import Project
 from prove_web.review.acceptance_status import Standing, standings
 from prove_web.review.blinding import Blind
 from prove_web.review.models import Comment, Item
-from prove_web.review.visible_labels import told
+from prove_web.review.visible_labels import get_visible_reviews
 from training_worker.prove.reward import PAPER
 
 from .choices import FEATURES, KINDS, SPLITS
 from .metadata import Row, row_of
 from .models import Trajectory
 from .paging import Page
-from .search.ast import AllOf, AnyOf, Asked, written
+from .search.ast import AllOf, AnyOf, FieldComparison, written
 from .search.parsing import parse
 
 SHOWN_VALUES = 12
@@ -74,7 +74,7 @@ def labels_of(ids: Iterable[int]) -> dict[int, set[str]]:
     settled = Item.objects.filter(trajectory__in=ids).exclude(verdict="")
     for pk, verdict in settled.values_list("trajectory", "verdict"):
         found[pk].add(verdict)
-    done = told().filter(item__trajectory__in=ids, item__verdict="")
+    done = get_visible_reviews().filter(item__trajectory__in=ids, item__verdict="")
     for pk, answers in done.values_list("item__trajectory", "answers"):
         if isinstance(verdict := answers.get("verdict"), str):
             found[pk].add(verdict)
@@ -123,10 +123,10 @@ def facets(project: Project, rows: QuerySet[Trajectory], query: str, blind: Blin
 
 def refinements(name: str, counts: Counter[str], query: str) -> tuple[Refinement, ...]:
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:SHOWN_VALUES]
-    return tuple(refinement(Asked(name, ":", value), count, query) for value, count in ordered)
+    return tuple(refinement(FieldComparison(name, ":", value), count, query) for value, count in ordered)
 
 
-def refinement(term: Asked, count: int, query: str) -> Refinement:
+def refinement(term: FieldComparison, count: int, query: str) -> Refinement:
     node = parse(query)
     parts = node.nodes if isinstance(node, AllOf) else (node,)
     label = NAMES.get(term.value, term.value)

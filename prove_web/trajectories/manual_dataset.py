@@ -9,7 +9,7 @@ from dataclasses import asdict
 from django.db import transaction
 
 from mcp_servers.catalogue import SERVERS, fingerprint
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from training_worker.prove.curation.files import write_streamed
@@ -30,7 +30,7 @@ def keep(project: Project, user: User, build: Callable[[str], Example], parent: 
 
     Raises what `build` raises, and OSError.
     """
-    hold_kept(project)  # of two at once, one is numbered first
+    lock_active_project(project)  # of two at once, one is numbered first
     newest = Dataset.objects.filter(project=project, job__spec__has_key=VERSION).select_related("job").first()
     example = build(f"hand-{(newest.trajectories.count() if newest else 0) + 1:06d}")
     dataset = newest if newest and not used(newest) else following(project, user, newest)

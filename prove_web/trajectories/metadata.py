@@ -104,7 +104,7 @@ def candidates(example: Example) -> tuple[Candidate, ...]:
     known = () if example.source else TOOLS
     near = {TOOLS[name][0].name for name in used if name in known}
     turns = {name: arrival.turn + 1 for arrival in example.arrivals for name in arrival.tools}
-    schemas = {name: schema for name in example.offered if (schema := schema_shown(example, name))}
+    schemas = {name: schema for name in example.offered if (schema := format_schema(example, name))}
     return tuple(
         Candidate(
             name=name,
@@ -118,7 +118,7 @@ def candidates(example: Example) -> tuple[Candidate, ...]:
     )
 
 
-def schema_shown(example: Example, name: str) -> str:
+def format_schema(example: Example, name: str) -> str:
     """The schema of a candidate as the model is shown it; empty for one that is gone."""
     own = [function(tool.name, tool.description, tool.parameters) for tool in example.tools if tool.name == name]
     if example.source or name not in TOOLS:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 from django.urls import reverse
 
-from prove_web.accounts.managers import Kept
+from prove_web.accounts.managers import ActiveManager
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, State
 from prove_web.ordered_json import OrderedJSONField
@@ -26,7 +26,7 @@ LISTED = (
 SPOKEN = {"example", "record", "rollout"}
 
 
-class Datasets(Kept):
+class Datasets(ActiveManager):
     def whole(self) -> models.QuerySet[Dataset]:
         """Those that are made, with all their rows here: while a job fills one, some are."""
         return self.filter(job__state=State.DONE, loading_at=None)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from prove_web.review.blinding import Blind
 
 from .filters import TrajectoryFilter
-from .list_params import ALL, address, asked
+from .list_params import ALL, address, parse_search
 from .models import Trajectory
 from .paging import DEFERRED, Order, order_of
 from .search import search
@@ -33,7 +33,7 @@ def neighbours(query: Any, trajectory: Trajectory, blind: Blind | None = None) -
     """By the query string of the trajectory's page: of all of the project, or of its data set."""
     project = trajectory.dataset.project
     if query.get("in") == ALL["in"]:
-        rows, order = search(project, asked(query), blind=blind).rows, order_of(query, "-made", blind)
+        rows, order = search(project, parse_search(query), blind=blind).rows, order_of(query, "-made", blind)
         narrowed, page = address(query, **ALL), reverse("trajectories", args=project.path)
         return around(rows, order, trajectory, f"{page}?{address(query)}", narrowed)
     filter = TrajectoryFilter(query, dataset=trajectory.dataset, blind=blind)

@@ -64,7 +64,7 @@ def feeds_by_values(rollout: Rollout) -> dict[int, tuple[Fed, ...]]:
             Fed(seen[value], name): None
             for name, given in (made.call.arguments or {}).items()
             for value in leaves(given)
-            if telling(value) and value in seen and value not in said
+            if is_distinctive(value) and value in seen and value not in said
         }
         if found:
             fed[position] = tuple(found)
@@ -76,11 +76,11 @@ def feeds_by_values(rollout: Rollout) -> dict[int, tuple[Fed, ...]]:
 def arguments_from(arguments: dict[str, Any], values: set[Any]) -> list[str]:
     """The arguments that hold one of these values: by a telling one if there is one, else by any equal one."""
     held = {name: [value for value in leaves(given) if value in values] for name, given in arguments.items()}
-    telling_ones = [name for name, found in held.items() if any(map(telling, found))]
+    telling_ones = [name for name, found in held.items() if any(map(is_distinctive, found))]
     return telling_ones or [name for name, found in held.items() if found]
 
 
-def telling(value: Any) -> bool:
+def is_distinctive(value: Any) -> bool:
     return isinstance(value, str) and len(value) >= SHORTEST
 
 

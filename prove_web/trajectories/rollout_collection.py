@@ -22,7 +22,7 @@ from .importing import attempt
 from .models import Dataset, Trajectory
 from .replay_score import example_of
 from .row_selection import Progress
-from .versions import NotMade, chosen_for, launch
+from .versions import InvalidDataset, chosen_for, launch
 
 MOST_COLLECTED = 20_000
 NOT_ASKED = "what it was asked is no longer in the run's data set, or cannot be read any more"
@@ -63,7 +63,9 @@ class Wanted:
 def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
     """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
     if run.dataset is None:
-        raise NotMade("A run that is trained elsewhere has no conversations here, so its rollouts make no data set.")
+        raise InvalidDataset(
+            "A run that is trained elsewhere has no conversations here, so its rollouts make no data set."
+        )
     chosen = [
         (step, member.index)
         for step in wanted.steps
@@ -72,9 +74,9 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
         if wanted.wants(group, member)
     ]
     if not chosen:
-        raise NotMade("No rollout of these steps is like that. Choose other steps, or ask for less of them.")
+        raise InvalidDataset("No rollout of these steps is like that. Choose other steps, or ask for less of them.")
     if len(chosen) > MOST_COLLECTED:
-        raise NotMade(
+        raise InvalidDataset(
             f"These are {len(chosen):,} rollouts, and a data set takes {MOST_COLLECTED:,}. Choose fewer steps."
         )
     spec = {CURATE: {"how": "collect", "run": run.pk}}
@@ -88,7 +90,7 @@ class Attempts:
     def __init__(self, dataset: Dataset, spec: dict[str, Any], progress: Progress):
         found = Run.objects.select_related("job", "dataset", "project").filter(pk=spec["run"]).first()
         if found is None:
-            raise NotMade("The run is gone, and its rollouts with it. Collect from another.")
+            raise InvalidDataset("The run is gone, and its rollouts with it. Collect from another.")
         self.run, self.dataset, self.progress = found, dataset, progress
         self.chosen: list[tuple[int, int]] = [(step, index) for step, index in chosen_for(dataset.job)]
         self.settings, self.seed = {"run": str(found.job_id)}, 0

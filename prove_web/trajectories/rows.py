@@ -38,7 +38,7 @@ def made_at(origin: Mapping[str, Any]) -> Mapping[str, Any]:
     return told if isinstance(told, Mapping) else origin
 
 
-def asked_for(found: Iterable[Example | Collected], attempts: Path) -> Iterator[Example]:
+def extract_examples(found: Iterable[Example | Collected], attempts: Path) -> Iterator[Example]:
     """The example of each; what several attempts were asked comes once. The attempts are written to a file on the way,
     which is there once all have come, if there are any."""
     partial, seen = attempts.with_name(attempts.name + ".partial"), set[tuple[str, str]]()

@@ -149,9 +149,9 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
         levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
         tools=chart("Tools called", "tool", tools, note=never),
-        difficulties=asked("Difficulty", "feature", difficulties, DIFFICULTY_NAMES),
-        knobs=asked("Made harder by", "knob", knobs, KNOB_NAMES),
-        personas=asked("Manner of the user", "persona", personas, {}),
+        difficulties=build_search_chart("Difficulty", "feature", difficulties, DIFFICULTY_NAMES),
+        knobs=build_search_chart("Made harder by", "knob", knobs, KNOB_NAMES),
+        personas=build_search_chart("Manner of the user", "persona", personas, {}),
     )
 
 
@@ -162,7 +162,7 @@ def difficulties_of(level: str, features: str, path: int, errors: int) -> list[s
     return [*found, *(search for search, holds in known if holds)]
 
 
-def asked(title: str, field: str, counts: Counts, names: Mapping[str, str]) -> Chart:
+def build_search_chart(title: str, field: str, counts: Counts, names: Mapping[str, str]) -> Chart:
     """A chart whose bars narrow the list by a search; their values are such as `knob:distractors`."""
     both = (counts["train"] + counts["held_out"]).keys()
     labels = {value: label_of(value, names) for value in both}

@@ -34,7 +34,7 @@ class Stopped(Exception):
     """A job that is to be left where it stands: a person asked for it, or another attempt has begun."""
 
 
-class Telling:
+class JobReporter:
     """Reports how an attempt at a job goes, as a worker's events do, straight to the database and the job's log."""
 
     def __init__(self, job: Job):
@@ -140,9 +140,9 @@ def work(job: Job, worker: str = "files-worker") -> None:
     from .bulk_load import clear
     from .dataset_build import fill
     from .models import Dataset
-    from .versions import NotMade
+    from .versions import InvalidDataset
 
-    tell, dataset = Telling(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
+    tell, dataset = JobReporter(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
         console.write(job.folder, f"attempt {job.attempt} at {job.kind} begins")
@@ -152,7 +152,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
         over = {"state": State.DONE, "error": "", "result": result}
     except Stopped:
         over = {"state": State.STOPPED, "error": "", "result": {}}
-    except (NotMade, NoRollouts, NoRoom, UnreadableData) as why:
+    except (InvalidDataset, NoRollouts, NoRoom, UnreadableData) as why:
         over = {"state": State.FAILED, "error": str(why), "result": {}}
     except OSError as error:
         told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.models import model_folders
-from training_worker.prove.schemas import tools_shown
+from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
 from .demonstration import recorded
@@ -70,18 +70,18 @@ def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
         if made is None:
             raise NotSpelled("Its record cannot be read, so there is nothing to spell.")
         folder = models.get(model) or settings.BASE_DIR / "training_worker" / "trainer" / WARM
-        context["spelled"] = spelled(str(folder), asked(made, rollout_of(found) or recorded(made)))
+        context["spelled"] = spelled(str(folder), serialize_prompt(made, rollout_of(found) or recorded(made)))
     except NotSpelled as why:
         context["why"] = str(why)
     return render(request, "trajectories/tokens.html", context)
 
 
-def asked(example: Example, rollout: Rollout) -> str:
+def serialize_prompt(example: Example, rollout: Rollout) -> str:
     """What a model is shown before it speaks, and what follows. Raises NotSpelled where a tool is gone."""
     said = rollout.transcript
     first = next((at for at, one in enumerate(said) if one.role == "assistant"), len(said))
     try:
-        tools = tools_shown(example)
+        tools = get_tool_schemas(example)
     except KeyError as name:
         raise NotSpelled(f"There is no tool {name} any more, so what the model was shown is not known.") from None
     opening, rest = ([json.loads(dumps(one)) for one in part] for part in (said[:first], said[first:]))

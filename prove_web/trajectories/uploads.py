@@ -141,7 +141,7 @@ def read(folder: Path) -> Upload | None:
         return None
 
 
-def found(project: Project, id: Any) -> Upload | None:
+def find_upload(project: Project, id: Any) -> Upload | None:
     """The upload to this project; None for any other."""
     try:
         one = read(root() / str(uuid.UUID(str(id))))

@@ -17,7 +17,7 @@ from .curate_forms import Mix, NewVersion, Split
 from .dataset_diff import changes
 from .models import Dataset
 from .selection import JUDGED, Selection, selected
-from .versions import NotMade, launch, make_version
+from .versions import InvalidDataset, launch, make_version
 
 SHOWN = 200  # ids of a kind of change on the page
 
@@ -32,7 +32,7 @@ def version_new(request: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and not selection.fault:
         try:
             return redirect(version_of(request.project, request.user, form.cleaned_data["name"], selection))
-        except NotMade as why:
+        except InvalidDataset as why:
             form.add_error(None, str(why))
     return render(request, "trajectories/version_new.html", context, status=422 if form.errors else 200)
 
@@ -41,12 +41,12 @@ def version_new(request: Any) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def split(request: Any, dataset: int) -> HttpResponse:
     """A data set with a share of another held out."""
-    source = made(request.project, dataset)
+    source = get_complete_dataset(request.project, dataset)
     form = Split(request.POST or None, initial={"name": f"{source.name}, split"[:80]})
     if request.method == "POST" and form.is_valid():
         try:
             return redirect(split_of(request.project, request.user, form, source))
-        except NotMade as why:
+        except InvalidDataset as why:
             form.add_error(None, str(why))
     context = {"form": form, "dataset": source}
     return render(request, "trajectories/split.html", context, status=422 if form.errors else 200)
@@ -60,7 +60,7 @@ def mix(request: Any) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             return redirect(mix_of(request.project, request.user, form))
-        except NotMade as why:
+        except InvalidDataset as why:
             form.add_error(None, str(why))
     return render(request, "trajectories/mix.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -81,7 +81,7 @@ def version_of(project: Project, user: User, name: str, selection: Selection) ->
 def split_of(project: Project, user: User, form: Split, source: Dataset) -> Dataset:
     """The data set that a valid form asks for. Raises NotMade."""
     if source.holds != Dataset.Holds.DEMONSTRATIONS:
-        raise NotMade("Attempts are not split: they keep the side of what they were asked.")
+        raise InvalidDataset("Attempts are not split: they keep the side of what they were asked.")
     chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
     origin = {"split": source.number, **form.asked}
     spec = {CURATE: {"how": "split", **form.asked}}
@@ -100,9 +100,11 @@ def mix_of(project: Project, user: User, form: Mix) -> Dataset:
 @require_safe
 def dataset_changes(request: Any, dataset: int) -> HttpResponse:
     """What this data set has that its parent, or another that is asked for, has not."""
-    found = made(request.project, dataset)
+    found = get_complete_dataset(request.project, dataset)
     asked = request.GET.get("with", "")
-    before = made(request.project, int(asked)) if asked.isdecimal() and len(asked) < 10 else found.parent
+    before = (
+        get_complete_dataset(request.project, int(asked)) if asked.isdecimal() and len(asked) < 10 else found.parent
+    )
     if before is None or before == found:
         others = Dataset.objects.whole().filter(project=request.project).exclude(pk=found.pk)
         return render(request, "trajectories/changes.html", {"dataset": found, "others": others[:50]})
@@ -110,7 +112,7 @@ def dataset_changes(request: Any, dataset: int) -> HttpResponse:
     return render(request, "trajectories/changes.html", context)
 
 
-def made(project: Project, number: int) -> Dataset:
+def get_complete_dataset(project: Project, number: int) -> Dataset:
     """A data set that is whole. Raises Http404."""
     found = get_object_or_404(
         Dataset.objects.select_related("job", "parent__job", "project__organisation"), project=project, number=number

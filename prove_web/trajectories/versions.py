@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import CURATE, Job, Kind, State
@@ -28,7 +28,7 @@ LONGEST = 80  # characters of a name
 DEMONSTRATIONS = Dataset.Holds.DEMONSTRATIONS.value
 
 
-class NotMade(ValueError):
+class InvalidDataset(ValueError):
     """A data set that cannot be made of these trajectories; the message says why and what to do."""
 
 
@@ -81,7 +81,7 @@ def launch(
         except BaseException as error:
             shutil.rmtree(dataset.job.folder, ignore_errors=True)
             if isinstance(error, OSError):
-                raise NotMade(
+                raise InvalidDataset(
                     f"The data folder takes nothing more ({error.strerror}). Ask who runs the site."
                 ) from None
             raise
@@ -99,7 +99,7 @@ def begin(
     origin: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
-    hold_kept(project)  # of two at once, one is numbered first
+    lock_active_project(project)  # of two at once, one is numbered first
     number = next_number(project, Dataset, Deletion.Kind.DATASET)
     name = name.strip()[:LONGEST] or f"Data set {number}"
     job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
@@ -119,9 +119,9 @@ def held_by(rows: QuerySet[Trajectory]) -> str:
     """What a data set of these rows holds. Raises NotMade."""
     kinds = set(rows.order_by().values_list("dataset__holds", flat=True).distinct())
     if not kinds:
-        raise NotMade("Nothing was found, so there is nothing to make a data set of. Search for something else.")
+        raise InvalidDataset("Nothing was found, so there is nothing to make a data set of. Search for something else.")
     if len(kinds) > 1:
-        raise NotMade(
+        raise InvalidDataset(
             "Some of these are demonstrations and some are a policy's attempts, and a data set holds one or the "
             "other. Narrow the search to one of them, say with is:rollout or to one data set."
         )
@@ -142,6 +142,6 @@ def chosen_for(job: Job) -> list[Any]:
     try:
         return list(json.loads((job.folder / CHOSEN).read_text("utf-8")))
     except (OSError, ValueError):
-        raise NotMade(
+        raise InvalidDataset(
             f"The list of what “{job.title}” was to be made of is gone from the data folder. Make it anew."
         ) from None

@@ -230,7 +230,7 @@ def put_file(request: Any) -> HttpResponse:
 
 @enrolled
 @require_POST
-def kept_files(request: Any) -> HttpResponse:
+def prune_files(request: Any) -> HttpResponse:
     """The names of all results that the machine has; others go."""
     told = said(request)
     keep(at_work(request.enrolment, told["job"], told["attempt"]), map(str, told["names"]))

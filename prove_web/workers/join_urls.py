@@ -12,6 +12,6 @@ urlpatterns = [
     path("worker/tell/", agent_api.tell, name="worker-tell"),
     path("worker/file/", agent_api.get_file, name="worker-file"),
     path("worker/result/", agent_api.put_file, name="worker-result"),
-    path("worker/results/", agent_api.kept_files, name="worker-results"),
+    path("worker/results/", agent_api.prune_files, name="worker-results"),
     path("worker/goodbye/", agent_api.goodbye, name="worker-goodbye"),
 ]

@@ -116,7 +116,7 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
     """
     try:
         broker = message_broker.broker()
-        ages, told = heartbeat.ages(broker), heartbeat.told(broker)
+        ages, told = heartbeat.ages(broker), heartbeat.read_worker_info(broker)
         hours = {name: tuple(heartbeat.loads(broker, name)) for name in told}
     except message_broker.UNREACHABLE:
         return None

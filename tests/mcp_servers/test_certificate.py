@@ -118,7 +118,7 @@ def test_what_no_walk_reaches_is_named_with_what_to_do(monkeypatch):
 
 
 def test_the_identity_of_servers_is_read_and_nothing_is_run(monkeypatch):
-    monkeypatch.setattr(certificate, "made_by", lambda *_: pytest.fail("walked"))
+    monkeypatch.setattr(certificate, "run_walk", lambda *_: pytest.fail("walked"))
     assert len(fingerprint(SERVERS)) <= 64, "it is stored in columns of 64 characters"
 
 

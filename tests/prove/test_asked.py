@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.outcomes import OUTCOMES
-from training_worker.prove.store.query import ORDERS, Asked, StepTable
-from training_worker.prove.store.record import COMPONENTS, Kept, Summary, Tokens
+from training_worker.prove.store.query import ORDERS, RolloutFilter, StepTable
+from training_worker.prove.store.record import COMPONENTS, RolloutRecord, Summary, Tokens
 from training_worker.prove.store.steps import SHORT, read_outcomes, read_span, read_summaries, write_step
 from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall
 
@@ -45,7 +45,7 @@ def summaries(draw: st.DrawFn) -> list[Summary]:
 
 
 ASKED = st.builds(
-    Asked,
+    RolloutFilter,
     low=st.none() | NUMBERS,
     high=st.none() | NUMBERS,
     component=st.sampled_from(["", *COMPONENTS]),
@@ -57,7 +57,7 @@ ASKED = st.builds(
 )
 
 
-def holds(one: Summary, asked: Asked) -> bool:
+def holds(one: Summary, asked: RolloutFilter) -> bool:
     """The same, said of one rollout."""
     reward, part = one.reward, one.components.get(asked.component)
     calls = list(zip(one.tools, one.outcomes or (), strict=True)) if one.outcomes else [(t, "") for t in one.tools]
@@ -73,7 +73,7 @@ def holds(one: Summary, asked: Asked) -> bool:
 
 
 @given(summaries(), ASKED)
-def test_what_is_asked_holds_of_what_is_found_and_of_nothing_else(all_: list[Summary], asked: Asked) -> None:
+def test_what_is_asked_holds_of_what_is_found_and_of_nothing_else(all_: list[Summary], asked: RolloutFilter) -> None:
     found = StepTable.of(all_).that(asked).rows()
     assert [one.index for one in found] == [one.index for one in all_ if holds(one, asked)]
     assert found == [one for one in all_ if holds(one, asked)]
@@ -96,9 +96,9 @@ def test_a_page_is_a_part_of_the_whole(all_: list[Summary]) -> None:
 
 
 def test_a_rollout_without_calls_a_step_without_rollouts_and_a_column_of_later(tmp_path: Path) -> None:
-    assert StepTable.of([]).that(Asked(tool="pay", outcome="state")).rows() == []
+    assert StepTable.of([]).that(RolloutFilter(tool="pay", outcome="state")).rows() == []
     old = StepTable(StepTable.of([]).table.drop_columns(["outcomes"]))
-    assert len(old.that(Asked(outcome="state"))) == 0 and not Asked() and Asked(low=0.0)
+    assert len(old.that(RolloutFilter(outcome="state"))) == 0 and not RolloutFilter() and RolloutFilter(low=0.0)
     assert old.ordered("outcomes") is old
 
 
@@ -111,7 +111,7 @@ def test_a_span_is_read_across_row_groups_and_outcomes_are_read_or_found_anew(tm
     tokens = Tokens(prompt_ids=[], completion_ids=[], env_mask=[], logprobs=[])
     made = [rollout(at % 3) for at in range(150)]
     file = tmp_path / "step-000001.parquet"
-    write_step(file, [Kept(rollout=one, group=1, advantage=0.0, tokens=tokens) for one in made])
+    write_step(file, [RolloutRecord(rollout=one, group=1, advantage=0.0, tokens=tokens) for one in made])
     for first, count in ((1, 3), (60, 10), (128, 99), (151, 4), (1, 150)):
         assert read_span(file, first, count) == made[first - 1 : first - 1 + count]
     assert read_outcomes(file) == [("succeeded",) * len(one.calls) for one in made]

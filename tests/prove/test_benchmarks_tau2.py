@@ -26,7 +26,7 @@ from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, R
 from training_worker.prove.benchmarks.registry import NotKnown, known, opened
 from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.request import SILENT, have_done
-from training_worker.prove.benchmarks.request import Asked as Evaluation
+from training_worker.prove.benchmarks.request import EvaluationRequest as Evaluation
 from training_worker.prove.benchmarks.results import Results, results_in
 from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.tau2.benchmark import Tau2

@@ -21,7 +21,7 @@ from training_worker.prove.benchmarks.policies import endpoint_policy, silent
 from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, identity_of, selected
 from training_worker.prove.benchmarks.registry import opened
 from training_worker.prove.benchmarks.report import Report
-from training_worker.prove.benchmarks.request import Asked, have_done
+from training_worker.prove.benchmarks.request import EvaluationRequest, have_done
 from training_worker.prove.benchmarks.results import Results, results_in
 from training_worker.prove.benchmarks.runner import evaluate
 from training_worker.prove.benchmarks.teval.benchmark import Teval
@@ -55,7 +55,7 @@ def plain(tmp_path: Path) -> Teval:
 def test_results_lie_apart_from_the_data_that_a_person_put_there(tmp_path: Path) -> None:
     data = written(tmp_path / "benchmarks" / "teval", NOT_EMBEDDED)
     before = {file: file.read_bytes() for file in data.rglob("*")}
-    done = have_done(Asked(benchmark="teval", source="silent"), tmp_path)
+    done = have_done(EvaluationRequest(benchmark="teval", source="silent"), tmp_path)
     assert done.report.whole and done.folder.is_relative_to(tmp_path / "benchmarks" / "results" / "teval")
     shutil.rmtree(tmp_path / "benchmarks" / "results")
     assert {file: file.read_bytes() for file in data.rglob("*")} == before

@@ -272,7 +272,7 @@ def test_an_oracle_has_all_of_what_json_can_say(args: dict[str, Json], name: str
         ("plan_json", [{"id": 3, "name": name, "args": args}, {"id": 1, "name": "Clock.now", "args": {}}]),
         ("understand_json", {"thought": "", "name": name, "args": args}),
     ):
-        spoken = RULES[category.partition("_")[0]].spoken(entry(category, truth))
+        spoken = RULES[category.partition("_")[0]].format_truth(entry(category, truth))
         assert judged(category, spoken, truth).passed
 
 

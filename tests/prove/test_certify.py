@@ -159,7 +159,7 @@ def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange:
     assert part.checks == {"differs": 6, "same": 1} and part.not_certified == 6
     found = verify(out)
     assert found.holds and found.held == 0 and found.elsewhere == {"strange": 1} and found.not_certified == 6
-    lines = external_replay.told(marked)
+    lines = external_replay.format_verdicts(marked)
     assert lines[0] == "1 certified: answered alike twice, as recorded where something was (strange)"
     assert lines[1] == "6 not deterministic: answered otherwise the second time (strange)"
     assert (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from training_worker.benchmark_page import PAGE
-from training_worker.evaluations import Compared, asked, main, markdown, options
+from training_worker.evaluations import Compared, build_requests, main, markdown, options
 from training_worker.prove.benchmarks.compare import Paired
 
 ROW = Paired(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b"), lost=(), p=0.5)
@@ -16,11 +16,11 @@ ROW = Paired(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b
 
 def test_both_are_asked_the_same_but_for_their_folder() -> None:
     given = options(["--before", "one", "--after", "other", "--bfcl", "2"])
-    before, after = asked(given, given.before), asked(given, given.after)
+    before, after = build_requests(given, given.before), build_requests(given, given.after)
     assert [one.benchmark for one in before] == ["worlds", "behaviour", "bfcl"]
     assert [{**vars(one), "folder": ""} for one in before] == [{**vars(one), "folder": ""} for one in after]
     assert {one.folder for one in before} == {"one"} and {one.temperature for one in before} == {0.0}
-    assert len(asked(options(["--bfcl", "0"]), given.before)) == 2
+    assert len(build_requests(options(["--bfcl", "0"]), given.before)) == 2
 
 
 def test_the_table_has_a_line_for_each_category() -> None:

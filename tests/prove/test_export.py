@@ -16,7 +16,7 @@ from training_worker.prove.export.parquet import BATCH, read_parquet, write_parq
 from training_worker.prove.export.publish import publish
 from training_worker.prove.importers import formats
 from training_worker.prove.messages import chat_messages
-from training_worker.prove.schemas import tools_shown
+from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, UnreadableData, dumps, read_lines, write_lines
 
@@ -70,7 +70,7 @@ def test_the_card_says_what_the_manifest_does(data_set: Path) -> None:
 def test_messages_and_tools_give_the_conversation_again(examples: tuple[Example, ...], tmp_path: Path) -> None:
     """What is exported is imported as the same turns, calls, replies and closing words."""
     examples = tuple(example for example in examples if not example.arrivals)  # whose tools stand in a message
-    rows = [{"messages": chat_messages(example), "tools": tools_shown(example)} for example in examples]
+    rows = [{"messages": chat_messages(example), "tools": get_tool_schemas(example)} for example in examples]
     (tmp_path / "chats.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     found = formats.load(tmp_path / "chats.jsonl", formats.FORMATS["openai"]).examples
 

@@ -25,7 +25,7 @@ from training_worker.prove.importers import archive, import_dataset, reader, row
 from training_worker.prove.importers.archive import plain_files
 from training_worker.prove.importers.formats import FORMATS, make
 from training_worker.prove.importers.import_dataset import FAULTS, Importing, NothingImported, Outcome
-from training_worker.prove.importers.reader import Asked
+from training_worker.prove.importers.reader import ReadOptions
 from training_worker.prove.reward import reward_of
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import dataset_folder
@@ -64,7 +64,7 @@ def write(path: Path, rows: Iterable[Any]) -> Path:
 
 
 def bring(path: Path, tmp_path: Path, format: str = "ours", keep_good: bool = False, **asked: Any) -> Outcome:
-    work = Importing(tmp_path, Asked(format, **asked), lambda rows, read: None)
+    work = Importing(tmp_path, ReadOptions(format, **asked), lambda rows, read: None)
     work.into(tmp_path / "out", plain_files(path, tmp_path / "plain"), {}, keep_good=keep_good)
     return work.outcome
 
@@ -193,11 +193,11 @@ class TestBadRows:
         ],
     )
     def test_a_foreign_conversation_that_could_not_be_shown_is_bad(self, tmp_path: Path, odd: dict[str, Any]) -> None:
-        chat = reader.outcome(CHAT, 1, "line", Asked("openai"))
-        assert isinstance(chat, reader.Found)
+        chat = reader.outcome(CHAT, 1, "line", ReadOptions("openai"))
+        assert isinstance(chat, reader.ParsedRow)
         told = json.loads(dumps(chat.made))
-        assert isinstance(reader.outcome(told, 1, "line", Asked("ours")), reader.Found)
-        assert isinstance(reader.outcome({**told, **odd}, 1, "line", Asked("ours")), reader.Fault)
+        assert isinstance(reader.outcome(told, 1, "line", ReadOptions("ours")), reader.ParsedRow)
+        assert isinstance(reader.outcome({**told, **odd}, 1, "line", ReadOptions("ours")), reader.Fault)
 
     def test_an_attempt_that_could_not_be_shown_is_bad(self, tmp_path: Path) -> None:
         example = next(one for one in SOME if one.steps)
@@ -211,7 +211,7 @@ class TestBadRows:
             {"reward": {**reward, "total": "1e999"}},
         ):
             bad = {**told, "rollout": {**told["rollout"], **odd}}
-            assert isinstance(reader.outcome(bad, 1, "line", Asked("ours")), reader.Fault), odd
+            assert isinstance(reader.outcome(bad, 1, "line", ReadOptions("ours")), reader.Fault), odd
 
     def test_an_id_that_comes_twice_with_other_contents_gets_an_ending(self, tmp_path: Path) -> None:
         one, other = SOME[0], replace(SOME[1], id=SOME[0].id)
@@ -452,8 +452,8 @@ def chat_of_two_calls(results: bool = True, id: str = "BK-77") -> dict[str, Any]
 
 
 def imported_example(row: dict[str, Any]) -> Example:
-    found = reader.outcome(row, 1, "line", Asked("openai"))
-    assert isinstance(found, reader.Found)
+    found = reader.outcome(row, 1, "line", ReadOptions("openai"))
+    assert isinstance(found, reader.ParsedRow)
     return found.example
 
 
@@ -501,7 +501,7 @@ class TestNamesOfOurs:
         bring(write(tmp_path / "a.jsonl", [row]), tmp_path, "openai")
         part = dataset_folder.read(tmp_path / "out").splits["train"]
         assert part.foreign_tools == {"cancel_booking": 1, "list_accounts": 1} and part.own_tools == {}
-        assert "of 343 tools" not in dataset_folder.told(dataset_folder.read(tmp_path / "out"))
+        assert "of 343 tools" not in dataset_folder.format_manifest(dataset_folder.read(tmp_path / "out"))
 
     def test_a_tool_of_ours_that_went_through_another_format_counts_as_ours(self, tmp_path: Path) -> None:
         chained = next(one for one in SOME if one.steps)

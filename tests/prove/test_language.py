@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.provenance import says, spoken
+from training_worker.prove.provenance import says, verbalize
 from training_worker.prove.synthesis.templates import PERSONAS
-from training_worker.prove.synthesis.templates import given as given_back
+from training_worker.prove.synthesis.templates import fill_template as given_back
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(True, "yes"), (False, "no"), (7, "7"), (["a", "b"], "a and b"), ("x", "x")]
 )
 def test_values_are_spoken_as_a_person_would(value: object, text: str) -> None:
-    assert spoken(value) == text
+    assert verbalize(value) == text
 
 
 @given(st.from_regex(r"[A-Za-z0-9]{1,6}", fullmatch=True), st.from_regex(r"[A-Za-z0-9]{1,6}", fullmatch=True))

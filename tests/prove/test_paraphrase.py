@@ -74,4 +74,4 @@ def test_a_folder_becomes_another_one_that_holds_and_counts_its_authors(
         turns = sum(len(one.turns) for one in old)
         assert before.splits[split].wording == {}
         assert after.splits[split].wording == {"assistant: model": turns, "user: model": turns}
-    assert "words: assistant: model" in dataset_folder.told(after)
+    assert "words: assistant: model" in dataset_folder.format_manifest(after)

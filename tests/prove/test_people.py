@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.provenance import single, spoken, ways_to_say
+from training_worker.prove.provenance import single, verbalize, ways_to_say
 from training_worker.prove.rollout import Limits, demonstration
 from training_worker.prove.synthesis.compare import commonest, distinct
 from training_worker.prove.synthesis.dataset import assemble
@@ -170,7 +170,7 @@ def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: lis
             for step in example.steps
             for call in step.calls
             for value in (call.arguments or {}).values()
-            for word in re.findall(r"\w+", spoken(value))
+            for word in re.findall(r"\w+", verbalize(value))
         }
         assert (said - values) & NAMES == set(), example.turns
 

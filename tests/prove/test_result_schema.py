@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from training_worker.prove.leakage import EMAIL, ID
-from training_worker.prove.result_schema import Found, Row, found_in, label, rows_in, values_in
+from training_worker.prove.result_schema import EntityRef, Row, find_entity_refs, label, rows_in, values_in
 from training_worker.prove.trajectory import Example
 
 
@@ -35,21 +35,21 @@ def results(chains: list[Example]) -> list[tuple[str, Any]]:
 
 def test_every_id_of_a_result_is_found_and_nothing_else(results: list[tuple[str, Any]]) -> None:
     for tool, result in results:
-        found = {one.id for one in found_in(tool, result) if not EMAIL.fullmatch(one.id)}
+        found = {one.id for one in find_entity_refs(tool, result) if not EMAIL.fullmatch(one.id)}
         assert found == {text for text in texts(result) if ID.fullmatch(text)}, tool
 
 
 def test_one_id_has_one_type_in_all_results(results: list[tuple[str, Any]]) -> None:
     prefixes: dict[str, set[str]] = {}
     for tool, result in results:
-        for one in found_in(tool, result):
+        for one in find_entity_refs(tool, result):
             prefixes.setdefault(one.type, set()).add(one.id.split("-")[0] if ID.fullmatch(one.id) else "@")
     assert len(prefixes) > 8 and all(len(own) == 1 for own in prefixes.values()), prefixes
 
 
 def test_a_find_is_told_once(results: list[tuple[str, Any]]) -> None:
     for tool, result in results:
-        found = found_in(tool, result)
+        found = find_entity_refs(tool, result)
         assert len(set(found)) == len(found)
 
 
@@ -62,7 +62,7 @@ def test_a_row_is_called_by_its_label_and_only_when_it_has_all_the_words() -> No
 
 def test_accounts_are_found_with_their_labels() -> None:
     result = [{"id": "ACC-1", "kind": "travel", "balance": 1, "currency": "EUR"}]
-    assert found_in("list_accounts", result)[0] == Found("AccountId", "ACC-1", "the travel account")
+    assert find_entity_refs("list_accounts", result)[0] == EntityRef("AccountId", "ACC-1", "the travel account")
 
 
 def test_rows_stand_in_their_list() -> None:

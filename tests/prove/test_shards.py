@@ -15,7 +15,7 @@ import pytest
 
 from training_worker.prove.graph import part
 from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, kept_until_done
+from training_worker.prove.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, open_shard_folder
 from training_worker.prove.synthesis.worker_pool import Crew
 from training_worker.stage_cache import StageFailed
 
@@ -178,11 +178,11 @@ def test_a_disk_without_room_leaves_nothing_half_written_and_work_goes_on_later(
 
 def test_shards_go_when_all_is_done_and_stay_when_it_is_broken_off(tmp_path: Path) -> None:
     folder = tmp_path / "shards"
-    with pytest.raises(KeyboardInterrupt), kept_until_done(folder):
+    with pytest.raises(KeyboardInterrupt), open_shard_folder(folder):
         (folder / "one").touch()
         raise KeyboardInterrupt
-    with kept_until_done(folder):
+    with open_shard_folder(folder):
         assert (folder / "one").exists()
-        with pytest.raises(StageFailed), kept_until_done(folder):
+        with pytest.raises(StageFailed), open_shard_folder(folder):
             pass
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from training_worker.prove.advantage import advantages, component_advantages
 from training_worker.prove.store.folder import RolloutFolder, read_one, read_rollouts, step_name, tokens_name
 from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.record import Kept, Tokens, summarise
+from training_worker.prove.store.record import RolloutRecord, Tokens, summarise
 from training_worker.prove.store.steps import ROWS, read_rollout, read_step, read_summaries, write_step
 from training_worker.prove.store.tokens import read_tokens, write_tokens
 from training_worker.prove.trajectory import (
@@ -69,7 +69,7 @@ ROLLOUTS = st.builds(
 
 
 @st.composite
-def kept(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> Kept:
+def kept(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> RolloutRecord:
     said = draw(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.floats(-9, 0, width=32)), max_size=4))
     tokens = Tokens(
         prompt_ids=draw(st.lists(st.integers(0, 99), max_size=3)),
@@ -77,7 +77,7 @@ def kept(draw: st.DrawFn, rollout: Rollout, group: int = 1) -> Kept:
         env_mask=[int(model) for _, model, _ in said],
         logprobs=[logprob if model else 0.0 for _, model, logprob in said],
     )
-    return Kept(rollout=rollout, group=group, advantage=draw(st.none() | NUMBERS), tokens=tokens)
+    return RolloutRecord(rollout=rollout, group=group, advantage=draw(st.none() | NUMBERS), tokens=tokens)
 
 
 STEPS = st.lists(ROLLOUTS, min_size=1, max_size=6).flatmap(
@@ -86,7 +86,7 @@ STEPS = st.lists(ROLLOUTS, min_size=1, max_size=6).flatmap(
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def plain(text: str, group: int = 1, total: float = 0.5) -> Kept:
+def plain(text: str, group: int = 1, total: float = 0.5) -> RolloutRecord:
     rollout = Rollout(
         example=f"one-{group}",
         transcript=(Message("user", text),),
@@ -95,7 +95,7 @@ def plain(text: str, group: int = 1, total: float = 0.5) -> Kept:
         reward=Reward(total=total, validity=1.0),
     )
     tokens = Tokens(prompt_ids=[1, 2], completion_ids=[3, 4, 5], env_mask=[1, 0, 1], logprobs=[-0.5, 0.0, -2.0])
-    return Kept(rollout=rollout, group=group, advantage=0.25, tokens=tokens)
+    return RolloutRecord(rollout=rollout, group=group, advantage=0.25, tokens=tokens)
 
 
 def piece(token: int) -> str:
@@ -109,7 +109,9 @@ def folder(tmp_path: Path) -> RolloutFolder:
 
 @quick
 @given(step=STEPS)
-def test_what_is_kept_of_a_step_is_read_again_whole_and_one_by_one(step: tuple[Kept, ...], tmp_path: Path) -> None:
+def test_what_is_kept_of_a_step_is_read_again_whole_and_one_by_one(
+    step: tuple[RolloutRecord, ...], tmp_path: Path
+) -> None:
     path = tmp_path / step_name(1)
     digest = write_step(path, step)
     rollouts = [one.rollout for one in step]
@@ -122,7 +124,9 @@ def test_what_is_kept_of_a_step_is_read_again_whole_and_one_by_one(step: tuple[K
 
 @quick
 @given(step=STEPS)
-def test_tokens_are_read_again_with_their_text_and_the_models_marked(step: tuple[Kept, ...], tmp_path: Path) -> None:
+def test_tokens_are_read_again_with_their_text_and_the_models_marked(
+    step: tuple[RolloutRecord, ...], tmp_path: Path
+) -> None:
     path = tmp_path / tokens_name(1)
     write_tokens(path, step, piece)
     for index, one in enumerate(step, 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prove_web.accounts.invitations import Asked, invite
+from prove_web.accounts.invitations import InvitationRequest, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.alerts.models import Alert, Rule, Webhook
 from prove_web.api.tokens import issue as issue_api_token
@@ -19,7 +19,7 @@ from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.servers.tokens import issue
 from prove_web.sharing import links
-from prove_web.sharing.share_scope import shown
+from prove_web.sharing.share_scope import resolve_page
 from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
@@ -70,13 +70,13 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue.save()
     rule = Rule.objects.create(project=project, name="Mine", metric="points.reward", made_by=maker)
     hook = Webhook.objects.create(project=project, name="Chat", url="https://example.com/hook", secret="s" * 32)
-    page = shown(project, f"runs/{number}/", "")
+    page = resolve_page(project, f"runs/{number}/", "")
     assert page
     share, secret = links.issue(project, maker, page)
     spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
     spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
     spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
-    invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
+    invitation, link = invite(project.organisation, maker, InvitationRequest(role="viewer"))
     return {
         "view": view.pk,
         "kept": kept.pk,

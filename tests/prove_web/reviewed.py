@@ -10,7 +10,7 @@ from prove_web.review.annotation_targets import shape_of
 from prove_web.review.answer_forms import Read, read
 from prove_web.review.create_queue import make_queue
 from prove_web.review.models import Item, Queue
-from prove_web.review.reviewing import Given, mine
+from prove_web.review.reviewing import Submission, mine
 from prove_web.review.schema import PLAIN, read_schema
 from prove_web.trajectories.models import Dataset
 
@@ -33,7 +33,7 @@ def saying(item: Item, verdict: str = "", comment: str = "", **more: str) -> Rea
     return read(read_schema(item.queue.schema), shape_of(item.trajectory), posted)
 
 
-def given(item: Item, user: User, verdict: str = "", comment: str = "", **more: str) -> Given:
+def given(item: Item, user: User, verdict: str = "", comment: str = "", **more: str) -> Submission:
     """What a page that was loaded just now sends."""
     before = mine(item, user)
-    return Given(saying(item, verdict, comment, **more), before.revision if before else 0, 30.0)
+    return Submission(saying(item, verdict, comment, **more), before.revision if before else 0, 30.0)

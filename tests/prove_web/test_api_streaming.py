@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from prove_web.api.streaming import lines
-from prove_web.streaming import send_while_made
+from prove_web.streaming import stream_in_thread
 
 ROW = {"text": "x" * 1_000}
 MOST = 100_000
@@ -35,7 +35,7 @@ def test_a_reader_gets_the_first_lines_before_the_last_are_made() -> None:
 def test_it_is_so_on_the_server_that_the_site_runs_on() -> None:
     rows = Rows()
     answer = lines(rows, "rows.jsonl")
-    send_while_made(answer)
+    stream_in_thread(answer)
 
     async def first() -> bytes:
         return await anext(aiter(answer.streaming_content))

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 
 from prove_web.accounts import invitations
-from prove_web.accounts.invitations import Asked
+from prove_web.accounts.invitations import InvitationRequest
 from prove_web.accounts.models import Invitation, Organisation, Project, User
 from prove_web.api.api import NAMESPACE
 
@@ -132,7 +132,7 @@ def test_a_link_that_is_made_names_no_host_that_somebody_sent(
 def test_the_text_of_an_invitation_is_told_to_no_other_site_and_to_no_log(
     alice: User, organisation: Organisation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, text = invitations.invite(organisation, alice, Asked(role="viewer"))
+    _, text = invitations.invite(organisation, alice, InvitationRequest(role="viewer"))
     with caplog.at_level(logging.DEBUG):
         answer = Client().get(reverse("join", args=[text]))
         Client().post(reverse("join", args=[text]), {"email": "x"})

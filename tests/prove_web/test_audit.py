@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from prove_web.accounts import audit, invitations, memberships
 from prove_web.accounts.audit.registry import MODELS
-from prove_web.accounts.invitations import Asked
+from prove_web.accounts.invitations import InvitationRequest
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.api.models import ApiToken
@@ -31,7 +31,7 @@ from prove_web.review.models import Queue
 from prove_web.sharing import links
 from prove_web.sharing.models import Deletion, Share
 from prove_web.sharing.purging import purge
-from prove_web.sharing.share_scope import Shown
+from prove_web.sharing.share_scope import SharedPage
 from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories.models import Dataset
 from prove_web.workers.enrolment import enrol
@@ -124,7 +124,7 @@ def test_labels_are_told_with_what_they_were(as_user: AsUser, alice: User, bob: 
 
 
 def test_a_stranger_who_joins_is_the_one_who_did_it(alice: User, organisation: Organisation) -> None:
-    _, text = invitations.invite(organisation, alice, Asked(role="viewer", note="For Nina"))
+    _, text = invitations.invite(organisation, alice, InvitationRequest(role="viewer", note="For Nina"))
     link = reverse("join", args=[text])
     form = {"name": "Nina", "email": "nina@example.com", "password": "staple battery horse"}
     Client().post(link, form)
@@ -170,7 +170,7 @@ def test_whatever_lets_programs_machines_and_guests_in_is_told_with_its_end(
     client, team = as_user(alice), project.organisation
     token, _ = issue(alice, team, "Nightly", ["view", "launch"], project)
     machine, _ = enrol(team, alice, "GPU box", 1)
-    share, _ = links.issue(project, alice, Shown(Share.Kind.RUN, "runs/1/", "", resolve("/")))
+    share, _ = links.issue(project, alice, SharedPage(Share.Kind.RUN, "runs/1/", "", resolve("/")))
     for _ in range(2):
         client.post(reverse("api-token-revoke", args=["acme", token.pk]))
         client.post(reverse("enrolment-revoke", args=[*project.path, machine.pk]))
@@ -191,7 +191,7 @@ def test_no_secret_is_ever_written_down(
     settings.PROVE_DATA = tmp_path
     client, names = as_user(alice), furnish(project, mary)
     added = memberships.add(organisation, "nina@example.com", Role.VIEWER)
-    invitation, text = invitations.invite(organisation, alice, Asked(role="viewer"))
+    invitation, text = invitations.invite(organisation, alice, InvitationRequest(role="viewer"))
     page = client.post(
         reverse("session-token", args=[*project.path, names["session"]]), {"name": "Desk", "writes": "on"}
     ).content.decode()

@@ -23,7 +23,7 @@ from prove_web.review.comment_text import mentioned, render
 from prove_web.review.comments import LONGEST, put_back, remove, resolve, rewrite, say, threads, visible_comments
 from prove_web.review.markdown import TAGS
 from prove_web.review.models import Comment, Hold, Item, Notification, Queue, Review
-from prove_web.review.notifications import told_to
+from prove_web.review.notifications import list_notifications
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Trajectory
 
@@ -61,7 +61,7 @@ def seen(trajectory: Trajectory, user: User) -> list[str]:
 
 
 def told(user: User) -> list[str]:
-    return [one.text for one in told_to(user)]
+    return [one.text for one in list_notifications(user)]
 
 
 def tags(html: str) -> list[str]:

@@ -25,7 +25,7 @@ from prove_web.trajectories.importing import import_dataset
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.search import search
 from prove_web.trajectories.selection import selected
-from prove_web.trajectories.versions import NotMade, make_version
+from prove_web.trajectories.versions import InvalidDataset, make_version
 from training_worker.prove.curation.rollout_dataset import ROLLOUTS, Collected
 from training_worker.prove.export import parquet
 from training_worker.prove.rollout import oracle
@@ -138,7 +138,7 @@ def test_what_is_not_made_leaves_nothing_behind(project: Project, mary: User, tm
     source = dataset_of(project, examples()[:1])
     source.trajectories.update(record={"of": "long ago"})
     before = {job.folder for job in Job.objects.all()}
-    with pytest.raises(NotMade, match="cannot be read any more"):
+    with pytest.raises(InvalidDataset, match="cannot be read any more"):
         make_version(project, mary, "", source.trajectories.all(), origin={})
     assert Dataset.objects.count() == 1
     assert {path for job in before for path in job.parent.glob("*") if path.is_dir()} <= before

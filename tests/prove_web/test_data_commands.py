@@ -17,7 +17,7 @@ from prove_web.trajectories.management.commands.synthesize import Command
 from tests.prove.serving import MODEL, Serve, Served, rewriting
 from training_worker.prove.synthesis import dataset_folder, recipes
 from training_worker.prove.synthesis.dataset import Progress
-from training_worker.prove.synthesis.shards import kept_until_done
+from training_worker.prove.synthesis.shards import open_shard_folder
 from training_worker.prove.trajectory import Split
 
 ROOT = Path(__file__).parents[2]
@@ -196,7 +196,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 def test_a_folder_that_another_command_is_at_is_left_to_it(tmp_path: Path) -> None:
     with (
-        kept_until_done(tmp_path / "set" / "shards"),
+        open_shard_folder(tmp_path / "set" / "shards"),
         pytest.raises(CommandError, match="is being made by another command; name another folder with --out"),
     ):
         said("synthesize", "few", out=tmp_path / "set", processes=1)

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from prove_web.accounts import invitations, memberships
-from prove_web.accounts.invitations import Asked
+from prove_web.accounts.invitations import InvitationRequest
 from prove_web.accounts.models import Entry, Invitation, Membership, Organisation, Project, SavedView, User
 from prove_web.accounts.roles import Role
 from prove_web.alerts.models import Rule, Webhook
@@ -26,13 +26,13 @@ from prove_web.environments.models import ThirdParty
 from prove_web.live.models import Job, State
 from prove_web.live.socket_permissions import permitted
 from prove_web.review.models import Notification, Review
-from prove_web.review.notifications import told_to
+from prove_web.review.notifications import list_notifications
 from prove_web.review.reviewing import finish
 from prove_web.servers import tokens as session_tokens
 from prove_web.servers.models import ConnectToken, LiveSession
 from prove_web.sharing import links
 from prove_web.sharing.models import Share
-from prove_web.sharing.share_scope import shown
+from prove_web.sharing.share_scope import resolve_page
 from prove_web.trajectories.models import Dataset
 from prove_web.workers import enrolment
 from prove_web.workers.models import Enrolment
@@ -60,7 +60,7 @@ def names(project: Project, ann: User, alice: User, settings: LazySettings, tmp_
 
 
 def invitation(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
-    made, _ = invitations.invite(project.organisation, ann, Asked(role="viewer"))
+    made, _ = invitations.invite(project.organisation, ann, InvitationRequest(role="viewer"))
     return lambda: not Invitation.objects.get(pk=made.pk).closed
 
 
@@ -70,7 +70,7 @@ def machine(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], 
 
 
 def share_link(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
-    page = shown(project, f"runs/{names['run']}/", "")
+    page = resolve_page(project, f"runs/{names['run']}/", "")
     assert page
     _, secret = links.issue(project, ann, page)
     return lambda: Client().get(reverse("shared", args=[secret])).status_code == 200
@@ -133,7 +133,7 @@ def label(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bo
 
 def notification(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     Notification.objects.create(user=ann, project=project, text="A run is done", url=project.get_absolute_url())
-    return lambda: told_to(ann).exists()
+    return lambda: list_notifications(ann).exists()
 
 
 # What the first column of the table says, with how one is made; it gives whether it still lets in, tells or works.

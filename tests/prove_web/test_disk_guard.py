@@ -25,7 +25,7 @@ from prove_web.operations.backups.making import backup, leave_room
 from prove_web.trajectories import uploads
 from prove_web.trajectories.tasks import work
 from prove_web.trajectories.versions import keep_chosen
-from training_worker.disk_quota import GB, NoRoom, kept_gb, room_for
+from training_worker.disk_quota import GB, NoRoom, get_reserved_gb, room_for
 from training_worker.jobs.failure import explain
 from training_worker.jobs.job_context import Tell
 from training_worker.jobs.spool import SpoolWriter
@@ -71,7 +71,7 @@ def test_what_is_taken_leaves_what_is_kept_and_what_fits_is_taken(free: int, siz
 def test_a_worker_keeps_what_its_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     for told, kept in (("", 2), ("7", 7), ("0.5", 0.5), ("-3", 0), ("much", 2)):
         monkeypatch.setenv("PROVE_FREE_GB", told)
-        assert kept_gb() == kept
+        assert get_reserved_gb() == kept
 
 
 def test_imports_that_were_promised_room_have_it(project: Project, data: Path, disk: Callable[[int], None]) -> None:

@@ -121,7 +121,7 @@ def test_a_check_that_is_asked_for_is_shown_once_it_has_been_run(
 
 def test_a_check_of_other_code_is_said_to_be_that() -> None:
     found = {"ok": True, "laws": {}, "rows": {}}
-    made = server_checks.asked("maps")
+    made = server_checks.create_check("maps")
     ServerCheck.objects.filter(pk=made.pk).update(ok=True, found=found, fingerprint="other", ended_at=made.asked_at)
     assert server_checks.health(["maps"])["maps"].state == "stale"
     ServerCheck.objects.filter(pk=made.pk).update(fingerprint=fingerprint(("maps",)))

@@ -29,7 +29,7 @@ from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
 from prove_web.trajectories.importing import row
 from training_worker.prove.benchmarks.registry import KNOWN
-from training_worker.prove.benchmarks.request import Asked
+from training_worker.prove.benchmarks.request import EvaluationRequest
 from training_worker.prove.trajectory import Example
 from training_worker.warm import SERVERS as WARM_SERVERS
 
@@ -155,9 +155,9 @@ def test_the_command_evaluates_on_the_servers_of_the_run_that_left_the_folder(pr
         (data / "elsewhere", {}, None),
         (data / "jobs" / "no-job" / "x", {}, None),
     ):
-        asked = Asked(benchmark="worlds", source="folder", folder=str(path), options=given)
+        asked = EvaluationRequest(benchmark="worlds", source="folder", folder=str(path), options=given)
         assert narrowed(asked, data).options.get("servers") == expected
-    assert narrowed(Asked(benchmark="bfcl", source="folder", folder=str(folder)), data).options == {}
+    assert narrowed(EvaluationRequest(benchmark="bfcl", source="folder", folder=str(folder)), data).options == {}
 
 
 def servers_of(example: Example) -> tuple[str, ...]:

@@ -15,7 +15,16 @@ from django.urls import reverse
 from mcp_servers.catalogue import TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.servers.arguments import FORM
-from prove_web.trajectories.call_fields import Given, as_json, checked, given, prefix, spelled, switched, with_fields
+from prove_web.trajectories.call_fields import (
+    ArgumentsInput,
+    as_json,
+    checked,
+    parse_arguments,
+    prefix,
+    spelled,
+    switched,
+    with_fields,
+)
 from prove_web.trajectories.edit_form import draft_of
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.synthesis.edits import as_it_is
@@ -79,11 +88,11 @@ def test_fields_say_what_json_says_and_the_other_way_round(tool: str) -> None:
     arguments = CALLS[tool]
     form = with_fields(KEY, tool, arguments)
     assert form is not None
-    sent = given(as_sent(tool, form), str(KEY), tool, "")
+    sent = parse_arguments(as_sent(tool, form), str(KEY), tool, "")
     assert (json.loads(sent.text), sent.fault) == (arguments, "")
     assert list(json.loads(sent.text)) == [one for one in TOOLS[tool][1].input_schema["properties"] if one in arguments]
     text = switched(KEY, tool, sent)
-    assert text == Given(sent.text)
+    assert text == ArgumentsInput(sent.text)
     again = switched(KEY, tool, text)
     assert again.text == text.text and again.form is not None and again.form.values == form.values
     assert checked(tool, again).fault == "", "and what a demonstration calls fits its schema"
@@ -102,7 +111,7 @@ def test_a_value_that_does_not_fit_is_named_at_its_field() -> None:
     tool = next(name for name in sorted(CALLS) if any(isinstance(value, int) for value in CALLS[name].values()))
     at = next(name for name, value in CALLS[tool].items() if isinstance(value, int))
     wrong = {**CALLS[tool], at: "a few"}
-    fields = checked(tool, Given(spelled(wrong), with_fields(KEY, tool, wrong)))
+    fields = checked(tool, ArgumentsInput(spelled(wrong), with_fields(KEY, tool, wrong)))
     assert list(fields.form.errors) == [at] and "1 of the values" in fields.fault
     assert fields.form.values[at] == "a few"
     assert checked(tool, as_json(spelled(wrong))).fault.startswith(f"{at}: It ")
@@ -111,7 +120,7 @@ def test_a_value_that_does_not_fit_is_named_at_its_field() -> None:
 def test_another_tool_takes_over_what_its_fields_can_say() -> None:
     tool, other = "get_account", "list_accounts"
     form = with_fields(KEY, tool, CALLS[tool])
-    sent = given(as_sent(tool, form), str(KEY), other, "")
+    sent = parse_arguments(as_sent(tool, form), str(KEY), other, "")
     assert json.loads(sent.text) == CALLS[tool] and (sent.form is None or sent.form.tool.name == other)
     assert not TOOLS[other][1].required
 

@@ -27,11 +27,11 @@ from prove_web.servers import graph_queries as kept_graphs
 from prove_web.servers.graph_queries import Proven
 from prove_web.servers.models import LiveSession
 from prove_web.servers.picture import layout, legend
-from prove_web.servers.picture.asked import Asked, distances
 from prove_web.servers.picture.bundling import MOST, drawn
 from prove_web.servers.picture.chains import LONGEST, chains
 from prove_web.servers.picture.colours import by_coverage, by_drift, by_success
 from prove_web.servers.picture.evidence_session import scene
+from prove_web.servers.picture.params import GraphParams, distances
 from prove_web.trajectories.models import Dataset
 from tests.site.running import ROOT
 from training_worker.prove.graph import graph_path
@@ -67,7 +67,7 @@ def whole(graph_folder: Path) -> Proven:
 def laid_out(whole: Proven, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the layout of that graph, which is slow to make."""
     folder = tmp_path_factory.mktemp("layout")
-    layout.kept(whole, folder)
+    layout.load_layout(whole, folder)
     return folder
 
 
@@ -143,13 +143,13 @@ def test_a_graph_is_laid_out_once_and_again_when_its_edges_or_its_file_are_other
     whole: Proven, tmp_path: Path
 ) -> None:
     few = Proven(whole.edges[:40], (), "", whole.nodes)
-    made = layout.kept(few, tmp_path)
+    made = layout.load_layout(few, tmp_path)
     [file] = tmp_path.iterdir()
     file.write_text(file.read_text("utf-8").replace(f'"x": {made.tools["pay_payee"].x},', '"x": 12345,'), "utf-8")
-    assert layout.kept(few, tmp_path).tools["pay_payee"].x == 12345, "it comes from the file"
+    assert layout.load_layout(few, tmp_path).tools["pay_payee"].x == 12345, "it comes from the file"
     file.write_text('{"torn', "utf-8")
-    assert layout.kept(few, tmp_path) == made
-    assert layout.kept(Proven(whole.edges[:41], (), "", whole.nodes), tmp_path).key != made.key
+    assert layout.load_layout(few, tmp_path) == made
+    assert layout.load_layout(Proven(whole.edges[:41], (), "", whole.nodes), tmp_path).key != made.key
 
 
 def test_a_graph_of_one_tool_or_of_none_has_a_layout(whole: Proven) -> None:
@@ -213,7 +213,7 @@ def test_a_neighbourhood_is_what_lies_so_many_edges_away(hops: int, whole: Prove
     for tool in ("transfer_money", "start_engine", "look_up_address"):
         near = nx.single_source_shortest_path_length(undirected, tool, cutoff=hops)
         assert distances(tool, whole.by_names, hops) == near
-        found = Asked(tool=tool, hops=hops).edges(whole)
+        found = GraphParams(tool=tool, hops=hops).edges(whole)
         assert {name for edge in found for name in edge.names} == {*near}
 
 

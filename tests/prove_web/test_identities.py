@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts import invitations
-from prove_web.accounts.invitations import Asked
+from prove_web.accounts.invitations import InvitationRequest
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.accounts.signing_in.oidc import ID, described, providers
@@ -104,7 +104,7 @@ def test_an_identity_that_is_nobodys_opens_nothing_and_makes_nobody(
 def test_who_follows_an_invitation_gets_an_account_and_the_role_that_was_invited(
     there: Identities, alice: User, organisation: Organisation, project: Project
 ) -> None:
-    _, text = invitations.invite(organisation, alice, Asked(role="annotator"))
+    _, text = invitations.invite(organisation, alice, InvitationRequest(role="annotator"))
     client, link = Client(), reverse("join", args=[text])
     assert "Continue with Example" in client.get(link).content.decode()
     there.person = NINA
@@ -122,7 +122,7 @@ def test_who_follows_an_invitation_gets_an_account_and_the_role_that_was_invited
 def test_an_invitation_for_another_address_lets_nobody_in(
     there: Identities, alice: User, organisation: Organisation
 ) -> None:
-    _, text = invitations.invite(organisation, alice, Asked(role="viewer", email="someone@example.com"))
+    _, text = invitations.invite(organisation, alice, InvitationRequest(role="viewer", email="someone@example.com"))
     client = Client()
     client.get(reverse("join", args=[text]))
     there.person = NINA

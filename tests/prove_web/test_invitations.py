@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import invitations, memberships
-from prove_web.accounts.invitations import Asked, Closed
+from prove_web.accounts.invitations import Closed, InvitationRequest
 from prove_web.accounts.models import Invitation, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 
@@ -221,7 +221,9 @@ def test_whatever_happens_to_invitations_nobody_gets_in_beyond_them(
     for _ in range(60):
         match draw.choice(["invite", "join", "join", "join", "withdraw", "undo", "wait"]) if texts else "invite":
             case "invite":
-                asked = Asked(role=draw.choice(Role.values), most=draw.randint(1, 3), days=draw.choice([1, 7]))
+                asked = InvitationRequest(
+                    role=draw.choice(Role.values), most=draw.randint(1, 3), days=draw.choice([1, 7])
+                )
                 one, text = invitations.invite(organisation, alice, asked)
                 texts[one.pk], left[one.pk], closes[one.pk] = text, asked.most, now + timedelta(days=asked.days)
             case "join":

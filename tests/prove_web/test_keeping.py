@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments import run_metadata
 from prove_web.experiments.models import Run
-from prove_web.experiments.run_metadata import MOST_TAGS, NotesDiffer, NotKept, revision_of, tidied
+from prove_web.experiments.run_metadata import MOST_TAGS, InvalidMetadata, NotesDiffer, revision_of, tidied
 
 from .trained import run_of
 
@@ -46,7 +46,7 @@ def test_tags_are_tidy_and_stay_so(tags: list[str]) -> None:
 def test_what_is_no_tag_is_refused_and_changes_nothing(tag: str, project: Project) -> None:
     run = run_of(project)
     run_metadata.set_tags(run, ["kept"])
-    with pytest.raises(NotKept, match="Nothing was changed"):
+    with pytest.raises(InvalidMetadata, match="Nothing was changed"):
         run_metadata.change_tags(run, add=[tag])
     assert again(run).tags == ["kept"]
 
@@ -100,7 +100,7 @@ def test_a_baseline_is_another_run_of_the_same_project(
     for other in (run.number, theirs.number, "9" * 30, "x"):
         post(client, run, "run-keep", base=str(other))
         assert again(run).base == base
-    with pytest.raises(NotKept):
+    with pytest.raises(InvalidMetadata):
         run_metadata.set_base(run, theirs)
     post(client, run, "run-keep", base="")
     assert again(run).base is None

@@ -86,7 +86,7 @@ def test_a_line_longer_than_an_answer_may_read_does_not_stop_the_search(
 
 
 def test_a_log_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    assert seek(tmp_path / "log.txt", "x") == around(tmp_path / "log.txt", 5) == log_search.Found(())
+    assert seek(tmp_path / "log.txt", "x") == around(tmp_path / "log.txt", 5) == log_search.LogPage(())
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from django.utils import timezone
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.models import Item, Notification, Queue
-from prove_web.review.notifications import notify, told_to
+from prove_web.review.notifications import list_notifications, notify
 from prove_web.review.schema import PLAIN
 
 from .examples import chain, dataset_of
@@ -22,7 +22,7 @@ HERE, BELL, READ = "/account/notifications/", "/account/notifications/bell/", "/
 
 
 def told(user: User) -> list[str]:
-    return [one.text for one in told_to(user)]
+    return [one.text for one in list_notifications(user)]
 
 
 def test_a_person_is_told_once_until_they_have_read_it(project: Project, bob: User) -> None:
@@ -84,9 +84,9 @@ def test_all_are_marked_read_and_one_can_be_without_going_there(project: Project
         notify([bob], project, f"News {number}", "/acme/demo/")
     bobs = as_user(bob)
     stayed = bobs.post(READ, {"notification": Notification.objects.first().pk, "stay": "1"})
-    assert stayed.headers["Location"] == HERE and told_to(bob).filter(read_at=None).count() == 2
+    assert stayed.headers["Location"] == HERE and list_notifications(bob).filter(read_at=None).count() == 2
     bobs.post(READ)
-    assert not told_to(bob).filter(read_at=None).exists()
+    assert not list_notifications(bob).filter(read_at=None).exists()
 
 
 def test_an_address_outside_of_the_site_is_not_gone_to(project: Project, bob: User, as_user: SignIn) -> None:

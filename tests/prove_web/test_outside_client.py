@@ -21,7 +21,7 @@ from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from tests.waiting import eventually
 from training_worker.client import Project, Studio, StudioError, run_logger
-from training_worker.client.run_logger import Teller
+from training_worker.client.run_logger import RunLogger
 from training_worker.client.spool import Spool
 from training_worker.client.uploader import forward, send_left
 
@@ -95,7 +95,7 @@ def test_telling_costs_nothing_where_nothing_can_be_kept(
 ) -> None:
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING):
-        teller = Teller(connect("http://localhost:9"), "Mine", tmp_path / "file", every=0.01)
+        teller = RunLogger(connect("http://localhost:9"), "Mine", tmp_path / "file", every=0.01)
         for step in range(20):
             teller.log(step, {"loss": float("nan"), "text": "x", "flag": True, "step": 3})
         teller.end()
@@ -142,7 +142,7 @@ class TestLive:
         settings.PROVE_DATA = tmp_path / "site"
         monkeypatch.setattr(run_logger, "BEAT", 0.2)
         project = connect(site)
-        teller = Teller(project, "Mine", tmp_path / "spool", every=0.01)
+        teller = RunLogger(project, "Mine", tmp_path / "spool", every=0.01)
         number = eventually(lambda: teller.run, "a number for the run")
         project.stop_run(number)
         steps = count(1)
@@ -158,7 +158,7 @@ class TestLive:
         self, connect: Connect, site: str, tmp_path: Path
     ) -> None:
         project = connect(site)
-        teller = Teller(project, "Mine", tmp_path, every=0.01)
+        teller = RunLogger(project, "Mine", tmp_path, every=0.01)
         teller.log(1, {"loss": 1.0})
         eventually(lambda: Run.objects.filter(points__step=1).exists(), "the first step")
         project.studio.close()
@@ -173,14 +173,14 @@ class TestLive:
         self, connect: Connect, site: str, tmp_path: Path
     ) -> None:
         project = connect(site)
-        first = Teller(project, "Mine", tmp_path, every=0.05)
+        first = RunLogger(project, "Mine", tmp_path, every=0.05)
         first.log(1, {"loss": 1.0})
         number = eventually(lambda: first.run, "a number for the run")
         project.stop_run(number)
         first.log(2, {"loss": 0.5})
         eventually(first.stop.is_set, "the wish that it stop")
         first.end("stopped")
-        again = Teller(project, "Mine", tmp_path, every=0.05, goes_on=True)
+        again = RunLogger(project, "Mine", tmp_path, every=0.05, goes_on=True)
         again.log(3, {"loss": 0.25})
         again.end()
         run = Run.objects.get()

@@ -152,7 +152,7 @@ def test_a_worker_of_another_version_is_listed_by_its_name(
 
 def test_a_worker_that_says_goodbye_is_gone(heard: None) -> None:
     heartbeat.forget(message_broker.broker(), WORKER)
-    assert workers() == [] and heartbeat.told(message_broker.broker()) == {}
+    assert workers() == [] and heartbeat.read_worker_info(message_broker.broker()) == {}
 
 
 def test_programs_that_do_no_jobs_are_no_workers(broker: str) -> None:

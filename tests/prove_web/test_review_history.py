@@ -25,11 +25,11 @@ def told(item: Item) -> list[tuple[str, str, bool]]:
 
 
 def answer(item: Item, user: User, verdict: str, **rest: bool) -> None:
-    from prove_web.review.reviewing import Given, mine
+    from prove_web.review.reviewing import Submission, mine
 
     before = mine(item, user, rest.get("adjudicates", False))
     told = given(item, user, verdict)
-    finish(item, user, Given(told.read, before.revision if before else 0, 1.0), **rest)
+    finish(item, user, Submission(told.read, before.revision if before else 0, 1.0), **rest)
 
 
 def test_whom_an_adjudicator_overrules_hears_of_it_and_nobody_else(

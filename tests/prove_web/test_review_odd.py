@@ -141,7 +141,7 @@ def test_an_adjudicator_who_settles_as_before_takes_the_place_of_who_settled_sin
     reviewing.finish(item, bob, given(item, bob, "reject"))
     for user, verdict in ((mary, "reject"), (alice, "fix"), (mary, "reject")):
         before = reviewing.mine(item, user, adjudicates=True)
-        sent = reviewing.Given(saying(item, verdict), before.revision if before else 0, 1.0)
+        sent = reviewing.Submission(saying(item, verdict), before.revision if before else 0, 1.0)
         reviewing.finish(item, user, sent, adjudicates=True)
         item.refresh_from_db()
         assert (item.settled_by, item.verdict) == (user, verdict)

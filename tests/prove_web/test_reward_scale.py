@@ -11,11 +11,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.compare.component_diff import components
-from prove_web.experiments.compare.params import told
+from prove_web.experiments.compare.params import load_runs
 from prove_web.experiments.models import Run, RunKind
 from prove_web.experiments.reward_scale import definitions, rescored, same_reward
 from prove_web.experiments.summary_tiles import figures
-from prove_web.experiments.what_if.asked import asked
+from prove_web.experiments.what_if.params import parse_params
 
 from .compared import trained_run
 from .trained import run_of
@@ -66,7 +66,7 @@ def test_a_tile_shows_no_difference_to_a_run_of_another_reward_and_the_page_says
 
 def test_the_notice_leads_to_both_runs_under_one_reward(project: Project, paper: Run, own: Run) -> None:
     run_of(project, [0.5])  # the newest
-    want = asked(project, dict(pair.split("=") for pair in rescored(own, paper).split("&")))
+    want = parse_params(project, dict(pair.split("=") for pair in rescored(own, paper).split("&")))
     assert (want.config.validity, want.config.coverage, want.fault) == (1.0, 0.25, "")
     assert rescored(paper, own).startswith(f"of=run-{own.number}&")
 
@@ -89,7 +89,7 @@ def test_a_comparison_of_different_rewards_says_so_and_takes_no_difference_of_th
 
 def test_the_final_evaluation_is_compared_since_it_is_by_the_papers_reward(project: Project) -> None:
     first, second = trained_run(project, "A", steps=5), trained_run(project, "B", steps=5, lift=0.1, config=OWN)
-    rows = {row.name: row for row in components(told(project, [first.number, second.number]), first).rows}
+    rows = {row.name: row for row in components(load_runs(project, [first.number, second.number]), first).rows}
     assert any(cell.delta is not None for cell in rows["reward"].cells)
 
 

@@ -20,7 +20,7 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import RolloutGroup, Run, StepRollouts
 from prove_web.experiments.rollout_storage import StoredRun
-from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Found, Hit, Query
+from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Hit, Query, SearchResults
 from prove_web.live.ingest import record
 from prove_web.live.models import JobEvent
 from training_worker.prove.store.folder import read_rollouts
@@ -232,7 +232,7 @@ def test_a_query_finds_the_rollouts_it_holds_of_and_no_other(
 ) -> None:
     steps = fill(run)
     wanted = [(number, place) for number, place, one in brute(steps) if holds(number, one)]
-    assert [(hit.step, hit.index) for hit in Found(run, Query.of(query))] == wanted
+    assert [(hit.step, hit.index) for hit in SearchResults(run, Query.of(query))] == wanted
 
 
 BOUNDS = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(list(SIGNS)), st.sampled_from([-0.5, 0, 0.5, 1, 1.3, 3]))
@@ -245,7 +245,7 @@ def test_narrowing_down_in_the_database_loses_nothing(run: Run, bounds: list[tup
         fill(run)
     query = Query.of(" ".join(f"{name}{sign}{value:g}" for name, sign, value in bounds))
     assert not query.strange and set(LOOKUPS) == set(SIGNS)
-    assert list(Found(run, query)) == [hit for hit in Found(run, Query()) if holds_of(query, hit)]
+    assert list(SearchResults(run, query)) == [hit for hit in SearchResults(run, Query()) if holds_of(query, hit)]
 
 
 def holds_of(query: Query, hit: Hit) -> bool:

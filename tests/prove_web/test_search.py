@@ -23,7 +23,7 @@ from prove_web.trajectories.importing import row
 from prove_web.trajectories.many import attempt
 from prove_web.trajectories.models import Trajectory, Words
 from prove_web.trajectories.search import search
-from prove_web.trajectories.search.ast import AllOf, AnyOf, Asked, Node, Not, Text, written
+from prove_web.trajectories.search.ast import AllOf, AnyOf, FieldComparison, Node, Not, Text, written
 from prove_web.trajectories.search.fields import FIELDS
 from prove_web.trajectories.search.parsing import parse
 from training_worker.prove.trajectory import dumps
@@ -51,14 +51,16 @@ GIVEN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 def counts() -> st.SearchStrategy[Node]:
     ops = st.sampled_from(["<", "<=", ">", ">=", "=", "!=", ":"])
-    whole = st.builds(Asked, st.sampled_from(NUMBERS), ops, st.integers(0, 4).map(str))
-    return whole | st.builds(Asked, st.sampled_from(SCORES), ops, st.sampled_from(["0", "0.5", "1", "1.3", "-.1"]))
+    whole = st.builds(FieldComparison, st.sampled_from(NUMBERS), ops, st.integers(0, 4).map(str))
+    return whole | st.builds(
+        FieldComparison, st.sampled_from(SCORES), ops, st.sampled_from(["0", "0.5", "1", "1.3", "-.1"])
+    )
 
 
 def chosen() -> st.SearchStrategy[Node]:
     named = st.sampled_from(sorted(VALUES))
     return named.flatmap(
-        lambda one: st.builds(Asked, st.just(one), st.sampled_from([":", "!="]), st.sampled_from(VALUES[one]))
+        lambda one: st.builds(FieldComparison, st.just(one), st.sampled_from([":", "!="]), st.sampled_from(VALUES[one]))
     )
 
 
@@ -73,7 +75,7 @@ def trees(leaves: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
 SAID = WORDS.map(Text) | st.sampled_from(["the balance", "list accounts"]).map(lambda one: Text(one, True))
 MEANT = trees(SAID | counts() | chosen())
 ANYTHING = trees(
-    SAID | PHRASES.map(lambda one: Text(one, True)) | counts() | chosen() | st.just(Asked("id", ":", "a (b"))
+    SAID | PHRASES.map(lambda one: Text(one, True)) | counts() | chosen() | st.just(FieldComparison("id", ":", "a (b"))
 )
 
 
@@ -188,7 +190,7 @@ def fits(one: Trajectory, node: Node) -> bool:
             return any(fits(one, each) for each in nodes)
         case Text(text, quoted):
             return says(one.words.text.split(), tokens(text), begins=not quoted and text.endswith("*"))
-        case Asked():
+        case FieldComparison():
             return answers(one, node)
 
 
@@ -201,7 +203,7 @@ def says(said: list[str], wanted: list[str], *, begins: bool) -> bool:
     return False
 
 
-def answers(one: Trajectory, asked: Asked) -> bool:
+def answers(one: Trajectory, asked: FieldComparison) -> bool:
     name, op = asked.field, asked.op
     if name in NUMBERS or name in SCORES:
         mine, value = path_of(one) if name == "path" else getattr(one, name), float(asked.value)

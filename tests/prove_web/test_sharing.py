@@ -24,7 +24,7 @@ from prove_web.review.models import Review
 from prove_web.review.schema import PLAIN
 from prove_web.sharing.links import issue, withdraw
 from prove_web.sharing.models import Share
-from prove_web.sharing.share_scope import Reach, shown
+from prove_web.sharing.share_scope import Reach, resolve_page
 from prove_web.sharing.soft_delete import delete
 from prove_web.trajectories.models import Trajectory
 
@@ -55,7 +55,7 @@ KINDS = list(PAGES)
 
 def link(project: Project, maker: User, path: str, query: str = "") -> str:
     """The address of a new link."""
-    page = shown(project, path, query)
+    page = resolve_page(project, path, query)
     assert page, path
     return reverse("shared", args=[issue(project, maker, page)[1]])
 

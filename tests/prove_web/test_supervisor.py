@@ -14,7 +14,7 @@ import pytest
 
 from prove_web.supervisor import checks, guard, process
 from prove_web.supervisor.output import Console, Output
-from prove_web.supervisor.program import Program, Refused, StopAsked
+from prove_web.supervisor.program import Program, Refused, StopRequested
 from prove_web.supervisor.supervisor import ECHO, Supervisor
 from tests.waiting import PATIENCE, eventually
 
@@ -274,7 +274,7 @@ def test_waiting_ends_when_somebody_asks_to_stop_or_after_its_time(supervisor: S
     with pytest.raises(Refused, match="the moon did not answer within 0 s"):
         supervisor.wait(lambda: False, "the moon", 0)
     supervisor.heard(signal.SIGINT, None)
-    with pytest.raises(StopAsked):
+    with pytest.raises(StopRequested):
         supervisor.wait(lambda: False, "the moon", PATIENCE)
 
 

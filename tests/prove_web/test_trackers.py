@@ -20,11 +20,11 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.experiments.outside.create import Wanted, make
-from prove_web.experiments.outside.ingest import Told, end, tell
-from prove_web.experiments.outside.limits import NotTold
-from prove_web.experiments.outside.trackers import bring, kept, read_runs, write_run
+from prove_web.experiments.outside.ingest import MetricPoint, end, tell
+from prove_web.experiments.outside.limits import InvalidRunData
+from prove_web.experiments.outside.trackers import bring, build_tracked_run, read_runs, write_run
 from prove_web.live.models import State
-from training_worker.trackers.tracked_run import Kept, NotRead, gathered, plainly
+from training_worker.trackers.tracked_run import NotRead, TrackedRun, gathered, plainly
 from training_worker.trackers.unpacking import unpack
 
 SINGLE = {"tensorboard": True, "mlflow": False}  # whether a number has the digits of a float32 alone
@@ -48,7 +48,7 @@ def random_run(project: Project, seed: int) -> Run:
     for source in ("points", "held_out"):
         steps = sorted(draw.sample(range(200), 40))
         rows = [
-            Told(
+            MetricPoint(
                 step,
                 {name: draw.uniform(-1e3, 1e3) for name in names if draw.random() < 0.7} | {"loss": 1.0 / (step + 1)},
             )
@@ -84,7 +84,7 @@ def test_what_reads_files_of_strangers_knows_no_secret_of_the_site(
     seen = tmp_path / "seen"
     (tmp_path / "sitecustomize.py").write_text(f"import os; open({str(seen)!r}, 'w').write(str(os.environ))")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(NotTold):
+    with pytest.raises(InvalidRunData):
         read_runs("tensorboard", tmp_path / "nothing")
     assert "PYTHONPATH" in seen.read_text() and "of the site" not in seen.read_text()
 
@@ -205,11 +205,11 @@ def test_values_that_fit_nowhere_are_left_out() -> None:
 
 @pytest.mark.parametrize("odd", [{"name": 3}, {"config": []}, {"config": {"a\0": 1}}])
 def test_what_a_file_says_of_its_run_may_be_damaged(project: Project, odd: dict[str, Any]) -> None:
-    with pytest.raises(NotTold, match="damaged"):
-        bring(project, None, Kept(**{"name": "x", **odd}), "mlflow")
+    with pytest.raises(InvalidRunData, match="damaged"):
+        bring(project, None, TrackedRun(**{"name": "x", **odd}), "mlflow")
 
 
 def test_a_run_of_ours_is_taken_away(project: Project, tmp_path: Path) -> None:
     run = random_run(project, 9)
     run.points.create(step=1_000, metrics={"tools": {"pay": [1, 0]}, "loss": 2})
-    assert kept(run).points[-1]["metrics"] == {"loss": 2.0}
+    assert build_tracked_run(run).points[-1]["metrics"] == {"loss": 2.0}

@@ -9,7 +9,7 @@ import pytest
 
 from prove_web.accounts.models import Project, User
 from prove_web.trajectories.demonstration import recorded
-from prove_web.trajectories.token_pages import NotSpelled, asked, reason, spelled
+from prove_web.trajectories.token_pages import NotSpelled, reason, serialize_prompt, spelled
 
 from .examples import chain, dataset_of
 from .test_datasets import SignIn, at
@@ -36,13 +36,13 @@ def test_a_demonstration_is_spelled_in_tokens_that_say_who_speaks(
 @with_torch
 def test_a_folder_without_a_tokenizer_is_told_in_a_sentence(tmp_path) -> None:
     with pytest.raises(NotSpelled, match=r"lacks tokenizer\.json"):
-        spelled(str(tmp_path), asked(chain(), recorded(chain())))
+        spelled(str(tmp_path), serialize_prompt(chain(), recorded(chain())))
 
 
 def test_what_a_tool_that_is_gone_looked_like_is_not_known() -> None:
     gone = replace(chain(), candidates=("fly_to_the_moon",))
     with pytest.raises(NotSpelled, match="fly_to_the_moon"):
-        asked(gone, recorded(gone))
+        serialize_prompt(gone, recorded(gone))
 
 
 def test_a_reason_names_no_module() -> None:

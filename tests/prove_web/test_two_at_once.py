@@ -20,7 +20,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments import run_metadata
 from prove_web.experiments.defaults import DEFAULTS
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.outside.ingest import Told, tell
+from prove_web.experiments.outside.ingest import MetricPoint, tell
 from prove_web.experiments.table.bulk import bring_back
 from prove_web.live.jobs import NotNow, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
@@ -121,8 +121,8 @@ def test_metrics_that_two_programs_name_at_once_are_both_known(project: Project)
     Run.objects.filter(pk=run.pk).update(kind=RunKind.OUTSIDE)
     one, two = again(run), again(run)
     found = overtaken(
-        lambda: tell(one, {"points": [Told(1, {"mine": 1.0}, datetime.now(UTC))]}),
-        lambda: tell(two, {"points": [Told(2, {"theirs": 2.0}, datetime.now(UTC))]}),
+        lambda: tell(one, {"points": [MetricPoint(1, {"mine": 1.0}, datetime.now(UTC))]}),
+        lambda: tell(two, {"points": [MetricPoint(2, {"theirs": 2.0}, datetime.now(UTC))]}),
     )
     assert found == (1, 1)
     assert set(again(run).own["points"]) == {"mine", "theirs"}
@@ -173,7 +173,7 @@ def test_of_two_who_adjudicate_each_has_a_review_and_the_item_stands_as_the_late
 
 
 def settled(item: Item, who: User, verdict: str) -> Any:
-    return reviewing.finish(item, who, reviewing.Given(saying(item, verdict), 0, 1.0), adjudicates=True)
+    return reviewing.finish(item, who, reviewing.Submission(saying(item, verdict), 0, 1.0), adjudicates=True)
 
 
 def waits(project: Project, priority: int) -> Job:

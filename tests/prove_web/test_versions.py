@@ -14,7 +14,7 @@ from prove_web.live.models import Job, State
 from prove_web.live.reconcile import reconcile
 from prove_web.trajectories import row_selection, tasks, versions
 from prove_web.trajectories.models import Dataset, Trajectory
-from prove_web.trajectories.versions import NotMade, make_version
+from prove_web.trajectories.versions import InvalidDataset, make_version
 from training_worker.jobs.console import LOG
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.synthesis import dataset_folder
@@ -85,7 +85,7 @@ def test_what_repeats_another_is_left_out_and_an_id_that_is_taken_gets_an_ending
 
 
 def test_nothing_makes_no_data_set(source: Dataset, mary: User) -> None:
-    with pytest.raises(NotMade, match="Nothing was found"):
+    with pytest.raises(InvalidDataset, match="Nothing was found"):
         make_version(source.project, mary, "None", source.trajectories.none(), origin={})
     assert Dataset.objects.count() == 1
 

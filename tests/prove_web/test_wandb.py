@@ -22,7 +22,7 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
-from training_worker.trackers.tracked_run import Kept, NotRead
+from training_worker.trackers.tracked_run import NotRead, TrackedRun
 
 from .test_trackers import random_run, sent, zipped
 
@@ -149,7 +149,7 @@ def test_what_is_no_such_file_is_refused_in_words(reader: Any, tmp_path: Path, c
         reader.read(tmp_path / "nowhere")
 
 
-def rows_of(run: Kept) -> dict[int, Any]:
+def rows_of(run: TrackedRun) -> dict[int, Any]:
     return {row["step"]: row["metrics"] for row in run.points}
 
 

@@ -22,11 +22,11 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Run, SavedReward
 from prove_web.experiments.what_if import of_dataset, pages
-from prove_web.experiments.what_if.asked import asked
 from prove_web.experiments.what_if.compared import chance, compared, groups
 from prove_web.experiments.what_if.lot import Lot, Row
 from prove_web.experiments.what_if.of_dataset import DatasetSource
 from prove_web.experiments.what_if.of_run import RunSource, spread
+from prove_web.experiments.what_if.params import parse_params
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.rescoring import Comparison, rescore
 from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, reward_of
@@ -279,11 +279,11 @@ def test_an_empty_project_and_a_run_without_rollouts_say_what_is_missing(
 def test_the_address_holds_the_configuration(config: RewardConfig) -> None:
     project = Project(pk=1)
     query = dict(part.split("=") for part in asked_nothing(project).query(config).split("&") if part)
-    assert asked(project, query).config == config
+    assert parse_params(project, query).config == config
 
 
 def asked_nothing(project: Project) -> Any:
-    return asked(project, {})
+    return parse_params(project, {})
 
 
 def test_a_saved_reward_is_offered_to_runs_and_named_by_them(

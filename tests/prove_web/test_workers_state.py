@@ -309,7 +309,7 @@ def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
     enrolment: tuple[Enrolment, str], tmp_path: Path
 ) -> None:
     def told() -> dict[str, Any]:
-        return heartbeat.told(message_broker.broker()).get(enrolment[0].worker, {})
+        return heartbeat.read_worker_info(message_broker.broker()).get(enrolment[0].worker, {})
 
     with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
         log = tmp_path / "far.log"

@@ -16,7 +16,7 @@ from training_worker.prove.advantage import Scale, advantages
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import Kept, Tokens
+from training_worker.prove.store.record import RolloutRecord, Tokens
 from training_worker.prove.trajectory import Example, Rollout, ToolCall, write_lines
 
 from .examples import dataset_of
@@ -77,7 +77,7 @@ def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout], scale: Scale
     size = size_of_groups(run)
     earned = advantages([one.reward.total if one.reward else None for one in rollouts], size, scale)
     kept = [
-        Kept(rollout=one, group=place // size + 1, advantage=earned[place], tokens=spoken(one))
+        RolloutRecord(rollout=one, group=place // size + 1, advantage=earned[place], tokens=spoken(one))
         for place, one in enumerate(rollouts)
     ]
     record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})

@@ -127,14 +127,19 @@ LLAMA: dict[str, Any] = {
 FAMILIES = {
     "qwen3": Small(trl.qwen3_chat_template, **QWEN, model=qwen3),
     "qwen3-2507": Small(trl.qwen3_instruct_2507_chat_template, **QWEN, model=qwen3),
-    "smollm2": Small(trl.qwen3_instruct_2507_chat_template, **QWEN, model=smollm2),
+    "qwen3-llama": Small(trl.qwen3_instruct_2507_chat_template, **QWEN, model=smollm2),
     "qwen2.5": Small(trl.qwen2_5_chat_template, **QWEN, model=qwen2),
     "granite4": Small(**GRANITE4, model=granite),
     "granite4-hybrid": Small(**GRANITE4, model=granite_hybrid),
     "llama3.1": Small(trl.llama3_1_chat_template, **LLAMA),
     "llama3.2": Small(trl.llama3_2_chat_template, **LLAMA),
 }
-FIRST = ("qwen3", "smollm2", "granite4-hybrid", "llama3.2")  # one of each kind of model; the others are for long tests
+FIRST = (
+    "qwen3",
+    "qwen3-llama",
+    "granite4-hybrid",
+    "llama3.2",
+)  # one of each kind of model; the others are for long tests
 EVERY = [pytest.param(name, marks=() if name in FIRST else pytest.mark.long) for name in FAMILIES]
 
 

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.audit import Assembly, Verdict, audit, audit_folder
-from training_worker.trainer.audit.__main__ import main, told
+from training_worker.trainer.audit.__main__ import format_verdict, main
 from training_worker.trainer.audit.difference import difference
 from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
 from training_worker.trainer.audit.likelihood import Reader
@@ -29,7 +29,7 @@ from .families import EVERY, family_model, family_tokenizer
 
 ROOT = Path(__file__).parents[2]
 WARM = ROOT / "training_worker" / "trainer" / "warm"
-CHECKS = ["calls", "verbatim", "glue", "whole", "mask", "control", "log-probabilities"]
+CHECKS = ["calls", "verbatim", "glue", "rendering", "mask", "control", "log-probabilities"]
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def failing(verdict: Verdict) -> list[str]:
 @pytest.mark.long
 def test_every_family_passes_with_its_weights(name: str, family_folder: Callable[[str], Path]) -> None:
     verdict = audit_folder(family_folder(name))
-    assert verdict.ok, told(verdict)
+    assert verdict.ok, format_verdict(verdict)
     assert [check.name for check in verdict.checks] == CHECKS and name.startswith(verdict.family)
 
 
@@ -98,7 +98,7 @@ def test_a_newline_lost_after_the_end_of_a_turn_is_found_in_the_glue() -> None:
 
 def test_a_mask_without_the_tokens_that_end_turns_is_found_in_the_mask() -> None:
     verdict = audit(family_tokenizer("granite4"), Assembly(demonstration=end_not_learned))
-    assert failing(verdict) == ["mask"] and "'<|end_of_text|>', was said by the policy" in told(verdict)
+    assert failing(verdict) == ["mask"] and "'<|end_of_text|>', was said by the policy" in format_verdict(verdict)
 
 
 def test_turns_that_are_decoded_and_tokenized_again_are_found() -> None:
@@ -109,7 +109,7 @@ def test_turns_that_are_decoded_and_tokenized_again_are_found() -> None:
 
 def test_control_tokens_let_through_from_texts_are_found() -> None:
     verdict = audit(family_tokenizer("qwen3-2507"), Assembly(demonstration=trusting))
-    assert "control" in failing(verdict) and "control tokens in texts" in told(verdict)
+    assert "control" in failing(verdict) and "control tokens in texts" in format_verdict(verdict)
 
 
 class Forgetful(Reader):

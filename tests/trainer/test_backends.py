@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for, slot_cache
+from training_worker.trainer.backends import GenerationRequest, Name, NoBackend, backend_for, slot_cache
 from training_worker.trainer.backends.decoder import DecoderBackend
 from training_worker.trainer.backends.ngram_draft import Lookup
 from training_worker.trainer.backends.row_rng import Uniforms, pick
@@ -216,7 +216,7 @@ def test_a_model_is_left_as_it_was_found() -> None:
     model.eval()
 
 
-@pytest.mark.parametrize("name", ["qwen3", "smollm2"])
+@pytest.mark.parametrize("name", ["qwen3", "qwen3-llama"])
 def test_our_forward_is_that_of_transformers_with_an_adapter_too(name: str) -> None:
     adapted = add_adapter(copy.deepcopy(sharp(name)), rank=2)
     for key, weight in adapted.named_parameters():
@@ -239,7 +239,7 @@ def test_our_forward_is_that_of_transformers_with_an_adapter_too(name: str) -> N
     ("name", "kind"),
     [
         ("qwen3", DecoderBackend),
-        ("smollm2", DecoderBackend),
+        ("qwen3-llama", DecoderBackend),
         ("qwen2.5", TransformersBackend),
         ("llama3.2", TransformersBackend),
     ],
@@ -262,7 +262,7 @@ def test_a_backend_that_does_not_fit_says_which_does() -> None:
 def test_a_row_that_is_dropped_while_it_speaks_is_not_heard_of_again(make: Callable[..., Any]) -> None:
     backend = make(sharp("qwen3"), frozenset({10_000}), 1.0, None)
     for row in range(4):
-        backend.ask(Asked(row, [5, 6, 7 + row], (), (), most=3 + row))
+        backend.ask(GenerationRequest(row, [5, 6, 7 + row], (), (), most=3 + row))
     assert [turn.row for turn in backend.step()] == [0]
     backend.drop(0)
     backend.drop(2)

@@ -14,7 +14,7 @@ from tests.prove.serving import Serve, completion
 from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Rollout, ToolCall
 from training_worker.trainer.backends.endpoint import EndpointBackend
-from training_worker.trainer.generate import spoken_rollouts
+from training_worker.trainer.generate import generate_text_rollouts
 
 from .live import EXAMPLE, LIST
 
@@ -32,7 +32,7 @@ def asked_there(serve: Serve, tmp_path: Path) -> Iterator[Callable[..., tuple[li
     def asking(answers: Callable[[dict[str, Any]], Any], n: int = 1, style: Any = "tools", **more: Any) -> Any:
         there = serve(answers)
         opened.append(Endpoint(there.settings(tmp_path, parallel=1, **more)))
-        return spoken_rollouts(EndpointBackend(opened[-1], style), [EXAMPLE], n)[0], there.asked
+        return generate_text_rollouts(EndpointBackend(opened[-1], style), [EXAMPLE], n)[0], there.asked
 
     yield asking
     for endpoint in opened:

@@ -16,11 +16,11 @@ from mcp_servers.world import World
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, Limits
 from training_worker.prove.trajectory import Rollout, ToolCall, dumps, loads
-from training_worker.trainer.backends import Asked, NoBackend, Spoken
+from training_worker.trainer.backends import GenerationRequest, GenerationResult, NoBackend
 from training_worker.trainer.backends.scripted import Policy, ScriptedBackend
 from training_worker.trainer.conversation import encode
 from training_worker.trainer.engine import Engine, Sample, TokenLimits
-from training_worker.trainer.generate import sample, spoken_rollouts
+from training_worker.trainer.generate import generate_text_rollouts, sample
 from training_worker.trainer.metrics import invalid
 from training_worker.trainer.model_families import family_of
 from training_worker.trainer.truncation import cut_tokens
@@ -107,14 +107,14 @@ HUGE = [
 
 @pytest.mark.parametrize("call", HUGE, ids=["argument", "name", "unknown"])
 def test_a_call_of_a_megabyte_is_answered_briefly_and_kept(call: ToolCall) -> None:
-    [one] = spoken_rollouts(ScriptedBackend(in_turn(write_calls([call]))), [EXAMPLE])[0]
+    [one] = generate_text_rollouts(ScriptedBackend(in_turn(write_calls([call]))), [EXAMPLE])[0]
     assert [made.call for made in one.calls] == [call] and one.end == "answered"
     assert all(len(message.content) < 5_000 for message in one.transcript if message.role == "tool")
     assert loads(Rollout, dumps(one)) == one
 
 
 def test_ten_thousand_calls_in_one_turn_are_cut_at_the_limit_of_calls() -> None:
-    [one] = spoken_rollouts(ScriptedBackend(always("\n".join([LIST] * 10_000))), [EXAMPLE])[0]
+    [one] = generate_text_rollouts(ScriptedBackend(always("\n".join([LIST] * 10_000))), [EXAMPLE])[0]
     assert (one.end, one.failed_at, len(one.calls)) == ("calls", "policy", 20)
 
 
@@ -158,10 +158,10 @@ def test_a_rollout_that_waits_for_a_turn_too_long_is_ended_while_the_others_go_o
     class Stuck(ScriptedBackend):
         """Its row 0 never gets a turn."""
 
-        def step(self) -> list[Spoken]:
+        def step(self) -> list[GenerationResult]:
             clock.now += 25
             found = super().step()
-            self.asked |= {turn.row: Asked(turn.row, (), (), (), 1) for turn in found if turn.row == 0}
+            self.asked |= {turn.row: GenerationRequest(turn.row, (), (), (), 1) for turn in found if turn.row == 0}
             return [turn for turn in found if turn.row]
 
     attempts = [Attempt(EXAMPLE, Limits(seconds=60), clock=clock), Attempt(EXAMPLE)]

@@ -12,12 +12,15 @@ from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import build
 from training_worker.prove.importers.conversation import Chat, ChatMessage, example_of, tools_of
 from training_worker.prove.messages import chat_messages
+from training_worker.prove.rollout import Prompt, demonstration
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.synthesis.manifest import Drawn
 from training_worker.prove.trajectory import Example
-from training_worker.trainer.curriculum import full, text
+from training_worker.trainer.conversation import render
+from training_worker.trainer.curriculum import full
+from training_worker.trainer.model_families import chat_of
 from training_worker.trainer.policy import Policy, load_policy
 
 WARM = Path(dataset_folder.__file__).parents[2] / "trainer" / "warm"
@@ -61,7 +64,9 @@ def test_a_chat_template_renders_its_messages_as_our_own(
     rows = Dataset.from_parquet(str(exported / "train.parquet"), cache_dir=str(tmp_path))
     for row, example in zip(rows, examples[:-3], strict=True):
         rendered = policy.tokenizer.apply_chat_template(row["messages"], tools=row["tools"] or None, tokenize=False)
-        assert rendered == text(policy.tokenizer, example)
+        prompt = Prompt(example)
+        spoken = demonstration(example, chat_of(policy.tokenizer).format)  # a rationale is of our own training alone
+        assert rendered == render(policy.tokenizer, [*prompt.opening, *spoken], prompt.tools, generate=False)
 
 
 def test_an_imported_conversation_with_calls_can_be_learned_from(policy: Policy) -> None:

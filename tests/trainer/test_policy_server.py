@@ -15,7 +15,7 @@ from training_worker.prove.formats import HERMES
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.models import weights_digest
 from training_worker.trainer.policy import load_policy
-from training_worker.trainer.policy_server import Asking, Speaking, shortened
+from training_worker.trainer.policy_server import ChatRequest, PolicyServer, shortened
 
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
@@ -65,8 +65,8 @@ def test_those_that_wait_together_are_answered_as_each_alone(local: Local) -> No
 
 
 def test_a_greedy_batch_is_answered_as_each_of_it_alone() -> None:
-    speaking = Speaking(load_policy(WARM), temperature=0.0, answer=24)
-    asked = [Asking(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
+    speaking = PolicyServer(load_policy(WARM), temperature=0.0, answer=24)
+    asked = [ChatRequest(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
     alone = [reply for one in asked for reply in speaking.replies([one])]
     assert sorted(speaking.replies(asked), key=lambda reply: reply["id"]) == alone
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from training_worker.prove.reward.success import is_success
 from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, UnreadableData
 from training_worker.trainer.grpo_config import GRPORun
-from training_worker.trainer.prompt_sampler import ALL_BY, OFTENER, Asking
+from training_worker.trainer.prompt_sampler import ALL_BY, OFTENER, PromptSampler
 
 from .double import Bank, example
 
@@ -29,8 +29,8 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-def asking(**settings: object) -> Asking:
-    return Asking(replace(RUN, **settings), MANY, lambda one: True)  # type: ignore[arg-type]
+def asking(**settings: object) -> PromptSampler:
+    return PromptSampler(replace(RUN, **settings), MANY, lambda one: True)  # type: ignore[arg-type]
 
 
 def ids(examples: list[Example]) -> list[str]:
@@ -105,7 +105,7 @@ def test_what_is_too_long_is_never_asked_and_looked_at_once(difficulty: str) -> 
         looked[one.id] += 1
         return one.id in ("e3", "e5")
 
-    some = Asking(replace(RUN, difficulty=difficulty), MANY, fits)  # type: ignore[arg-type]
+    some = PromptSampler(replace(RUN, difficulty=difficulty), MANY, fits)  # type: ignore[arg-type]
     assert {one.id for _ in range(9) for one in some.draw(3)} == {"e3", "e5"}
     assert set(looked.values()) == {1}
 
@@ -113,7 +113,7 @@ def test_what_is_too_long_is_never_asked_and_looked_at_once(difficulty: str) -> 
 @pytest.mark.parametrize("difficulty", ["off", "pools"])
 def test_data_without_a_prompt_that_is_short_enough_are_refused(difficulty: str) -> None:
     with pytest.raises(ValueError, match="no training example of at most 1024 prompt tokens"):
-        Asking(replace(RUN, difficulty=difficulty), MANY, lambda one: False).draw(1)  # type: ignore[arg-type]
+        PromptSampler(replace(RUN, difficulty=difficulty), MANY, lambda one: False).draw(1)  # type: ignore[arg-type]
 
 
 def played(one: Example, texts: list[str]) -> Rollout:
@@ -142,8 +142,8 @@ def test_a_run_of_before_goes_on_in_the_rounds_that_it_had_which_left_out_first_
     rounds = [torch.randperm(len(fitting), generator=generator).tolist() for _ in range(2)]
     wanted = [fitting[i].id for each in rounds for i in each]
 
-    def begun() -> Asking:
-        return Asking(replace(RUN, seed=7), MANY, lambda one: bool(one.world.seed % 3))
+    def begun() -> PromptSampler:
+        return PromptSampler(replace(RUN, seed=7), MANY, lambda one: bool(one.world.seed % 3))
 
     old = begun()
     old.narrow()

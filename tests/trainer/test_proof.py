@@ -99,7 +99,7 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     monkeypatch.setattr(proof, "SETS", dict.fromkeys(proof.SETS, 12))
     monkeypatch.setattr(proof, "write_block", lambda name, content, page=proof.PAGE: pages.update({page: content}))
     model, results = tmp_path / "models" / "small", tmp_path / "results"
-    shutil.copytree(family_folder("smollm2"), model)
+    shutil.copytree(family_folder("qwen3-llama"), model)
     monkeypatch.setenv(ROOTS, str(model.parent))
     words = ["pretrained", "--data", str(tmp_path / "data"), "--results", str(results), "--policy", str(model)]
     words += ["--examples", "40", "--threads", "1"]

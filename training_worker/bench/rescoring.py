@@ -32,11 +32,11 @@ def per_form(folder: Path) -> tuple[dict[str, float], dict[str, float]]:
     """By form, seconds of CPU for all rollouts, in worlds that were not open; and microseconds of one, in open ones."""
     scored = list(rollouts(folder))
     examples = {example.id: example for example, _ in scored}
-    seconds = {name: whole(examples, [one for _, one in scored], config) for name, config in FORMS.items()}
+    seconds = {name: time_rescoring(examples, [one for _, one in scored], config) for name, config in FORMS.items()}
     return seconds, {name: live(scored[:: GROUP - 1], config) for name, config in FORMS.items()}
 
 
-def whole(examples: dict[str, Example], stored: list[Rollout], config: RewardConfig) -> float:
+def time_rescoring(examples: dict[str, Example], stored: list[Rollout], config: RewardConfig) -> float:
     forget_worlds()
     start = time.process_time()
     for _ in rescore(examples, stored, config):

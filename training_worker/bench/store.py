@@ -16,7 +16,7 @@ from ..prove.chat import write_calls
 from ..prove.graph import load_or_build
 from ..prove.rollout import Attempt, demonstration
 from ..prove.store.folder import RolloutFolder, read_one, read_rollouts
-from ..prove.store.record import Kept, Tokens
+from ..prove.store.record import RolloutRecord, Tokens
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import Draws
 from ..prove.trajectory import Example, Rollout, ToolCall, dumps
@@ -53,14 +53,14 @@ def measure(graph: Path) -> Measured:
     return Measured(plain / len(step), size / len(step), keep, one, many * MANY / (times * len(step)))
 
 
-def rollouts(graph: Path) -> list[Kept]:
+def rollouts(graph: Path) -> list[RolloutRecord]:
     """One step of the paper's size."""
     draws, chance = Draws(load_or_build(graph), PLANS["1k"].recipe, "train"), random.Random(SEED)
     drawn = (one.example for one in draws.make([(place, None, None) for place in range(8 * PROMPTS)]))
     examples = [example for example in drawn if example is not None and not example.abstains][:PROMPTS]
     nothing = Tokens(prompt_ids=(), completion_ids=(), env_mask=(), logprobs=())
     return [
-        Kept(rollout=play(example, chance), group=number, advantage=chance.random(), tokens=nothing)
+        RolloutRecord(rollout=play(example, chance), group=number, advantage=chance.random(), tokens=nothing)
         for number, example in enumerate(examples, 1)
         for _ in range(GROUP)
     ]

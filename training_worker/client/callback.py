@@ -22,7 +22,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from .project import Project
-from .run_logger import Teller
+from .run_logger import RunLogger
 from .trl_capture import Watch
 
 HELD_OUT = "eval_"
@@ -47,7 +47,7 @@ class ProveCallback(TrainerCallback):
 
     def __init__(self, project: Project, name: str = "", config: dict[str, Any] | None = None, **fields: Any) -> None:
         self.project, self.name, self.config, self.fields = project, name, config or {}, fields
-        self.teller: Teller | None = None
+        self.teller: RunLogger | None = None
         self.watch, self.weights = Watch(), dict[str, float]()
 
     def watched(self, reward_funcs: Any) -> Any:
@@ -64,7 +64,7 @@ class ProveCallback(TrainerCallback):
         if state.max_steps > 0:
             fields["total_steps"] = state.max_steps
         name = (self.name or args.run_name or Path(args.output_dir).name or "Training")[:80]
-        self.teller = Teller(
+        self.teller = RunLogger(
             self.project, name, Path(args.output_dir) / "prove", goes_on=state.global_step > 0, **fields
         )
 

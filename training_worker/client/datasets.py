@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from . import uploading
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 
-class DataSets(Asking):
+class DataSets(APIResource):
     def datasets(self) -> Items:
         return self.all("/datasets")
 

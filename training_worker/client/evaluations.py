@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 
-class Evaluations(Asking):
+class Evaluations(APIResource):
     def evaluations(self, **query: Any) -> Items:
         return self.all("/evaluations", **query)
 

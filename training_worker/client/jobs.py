@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 ENDED = frozenset({"stopped", "failed", "lost", "done"})
 
 
-class Jobs(Asking):
+class Jobs(APIResource):
     def jobs(self, state: str = "") -> Items:
         return self.all("/jobs", state=state)
 

@@ -15,7 +15,7 @@ Items = Iterator[Json]
 Level = Literal["after_step", "now"]
 
 
-class Asking:
+class APIResource:
     def __init__(self, studio: Studio, organisation: str, project: str) -> None:
         self.studio, self.path = studio, f"/{organisation}/{project}"
 

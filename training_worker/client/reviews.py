@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 
-class Reviews(Asking):
+class Reviews(APIResource):
     def queues(self) -> Items:
         return self.all("/review")
 

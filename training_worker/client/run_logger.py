@@ -37,7 +37,7 @@ AWAY = (Unreachable, Broken, TooMany)
 log = logging.getLogger(__name__)
 
 
-class Teller:
+class RunLogger:
     """One run that is told of. `stop` is set once people asked the run to stop; `run` is its number, once it has one.
 
     Its thread ends with the run, or once the Studio was closed; then what is told is kept for `send_left`.

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .resource import Asking, Items, Json, Level
+from .resource import APIResource, Items, Json, Level
 
 LARGEST_PIECE = 900_000  # bytes of groups in one request
 
 
-class Runs(Asking):
+class Runs(APIResource):
     def runs(self, **query: Any) -> Items:
         return self.all("/runs", **query)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 
-class Worlds(Asking):
+class Worlds(APIResource):
     def servers(self) -> list[Json]:
         return list(self.get("/servers"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .resource import Asking, Items, Json
+from .resource import APIResource, Items, Json
 
 
-class Setup(Asking):
+class Setup(APIResource):
     def delete(self, path: str) -> Json:
         return dict(self.studio.ask("DELETE", self.path + path))
 

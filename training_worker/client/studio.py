@@ -132,7 +132,7 @@ class Studio:
         answer = self.tried(request)
         try:
             if answer.status_code >= 300:
-                raise told(answer)
+                raise parse_error(answer)
             yield answer
         except httpx2.TransportError as error:
             raise broken_off(request, error) from error
@@ -158,7 +158,7 @@ class Studio:
         raise AssertionError("the last try returns or raises")
 
 
-def told(answer: httpx2.Response) -> StudioError:
+def parse_error(answer: httpx2.Response) -> StudioError:
     answer.read()
     try:
         known = answer.json()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .resource import Asking, Items, Json, Level
+from .resource import APIResource, Items, Json, Level
 
 
-class Sweeps(Asking):
+class Sweeps(APIResource):
     def sweeps(self) -> Items:
         return self.all("/sweeps")
 

@@ -41,12 +41,12 @@ class Watch:
         self.names.append(name)
 
         @wraps(function)
-        def asked(prompts: Any, completions: Any, *rest: Any, **more: Any) -> Any:
+        def wrapper(prompts: Any, completions: Any, *rest: Any, **more: Any) -> Any:
             rewards = function(prompts, completions, *rest, **more)
             self.note(name, prompts, completions, rewards)
             return rewards
 
-        return asked
+        return wrapper
 
     def note(self, name: str, prompts: Any, completions: Any, rewards: Any) -> None:
         if name in self.given and len(self.given[name]) == len(self.rows):

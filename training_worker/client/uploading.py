@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from .errors import Conflict
-from .resource import Asking, Json
+from .resource import APIResource, Json
 
 
-def begin(project: Asking, file: str | Path) -> Json:
+def begin(project: APIResource, file: str | Path) -> Json:
     """Announce a file; `id` names it from now on."""
     path = Path(file)
     return project.post("/imports", {"name": path.name, "size": path.stat().st_size})
 
 
-def send(project: Asking, upload: str, file: str | Path) -> Json:
+def send(project: APIResource, upload: str, file: str | Path) -> Json:
     """Send what the site has not yet of a file; called again after a cut, it goes on. Raises StudioError."""
     stands = dict(project.get(f"/imports/{upload}"))
     with Path(file).open("rb") as source:
@@ -26,7 +26,7 @@ def send(project: Asking, upload: str, file: str | Path) -> Json:
     return stands
 
 
-def sent(project: Asking, upload: str, piece: bytes, at: int) -> Json:
+def sent(project: APIResource, upload: str, piece: bytes, at: int) -> Json:
     """How it stands after a piece. One that came through without its answer is refused when it is sent again."""
     address = f"{project.path}/imports/{upload}"
     try:

@@ -20,11 +20,11 @@ from ..prove.synthesis.dataset import CannotBeMet, reasons, synthesize
 from ..prove.synthesis.dataset_folder import make
 from ..prove.synthesis.knobs import TINY, Knobs
 from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import SHARDS, Result, kept_until_done
+from ..prove.synthesis.shards import SHARDS, Result, open_shard_folder
 from ..prove.synthesis.worker_pool import Ask, nobody
 from ..prove.trajectory import Example, Split, write_lines
 from .graph import shared_graph
-from .job_context import Refused, Tell, known, whole
+from .job_context import Refused, Tell, known, parse_int
 from .job_context import Result as Told
 from .shard_requests import Helpers
 
@@ -64,8 +64,8 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
 
 def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
     known(spec, {"seed", "train", "held_out", "candidates", "servers", "chain", "tools"})
-    train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
-    seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
+    train, held_out = parse_int(spec, "train", 1), parse_int(spec, "held_out", 0)
+    seed, knobs = parse_int(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
     servers = servers_of(spec)
     graph = part(shared_graph(folder, tell), servers)
     if "chain" in spec:
@@ -78,7 +78,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
     made: dict[str, list[Example]] = {}
     counts: dict[str, Any] = {}
     ask = helpers(folder, tell)
-    with kept_until_done(folder / "out" / SHARDS) as shards:
+    with open_shard_folder(folder / "out" / SHARDS) as shards:
         for split, count, recipe_seed, before, after in plan:
             told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
             recipe = Recipe(recipe_seed, knobs=knobs)
@@ -152,6 +152,6 @@ def tools_of(spec: Mapping[str, Any], graph: nx.DiGraph) -> tuple[str, ...]:
 
 def knobs_of(spec: Mapping[str, Any]) -> Knobs:
     try:
-        return replace(TINY, most=whole(spec, "candidates", 1, default=TINY.most))
+        return replace(TINY, most=parse_int(spec, "candidates", 1, default=TINY.most))
     except ValueError as error:
         raise Refused(f"candidates is too small. {error}") from None

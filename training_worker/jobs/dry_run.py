@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from .job_context import Result, Stopped, Tell, whole
+from .job_context import Result, Stopped, Tell, parse_int
 from .run import settings
 
 SAME = 1e-9  # rewards of a group that differ by less are the same: it has nothing to learn from
@@ -23,7 +23,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
 
-    prompts = whole(spec, "prompts", 1)
+    prompts = parse_int(spec, "prompts", 1)
     config = replace(
         settings(spec, folder),
         max_steps=1,

@@ -21,11 +21,11 @@ from ..prove.benchmarks.allowlist import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
 from ..prove.benchmarks.report import Report
-from ..prove.benchmarks.request import TOLD, Asked, have_done
+from ..prove.benchmarks.request import TOLD, EvaluationRequest, have_done
 from ..prove.benchmarks.results import IDENTITY, RESULTS, folder_of
 from ..prove.benchmarks.results import ITEMS as FINISHED
 from ..prove.trajectory import dumps, loads
-from .job_context import OFTEN, Refused, Result, Stopped, Tell, known, whole
+from .job_context import OFTEN, Refused, Result, Stopped, Tell, known, parse_int
 from .policies import policy_folder
 from .settings import job_id
 
@@ -40,7 +40,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     tell.progress(0, 0, "opening the benchmark and the policy")
     try:
         asked, data = settings(spec, folder), folder.absolute().parents[1]
-        shared, own = data / "benchmarks" / "projects" / str(whole(spec, "project", 1)), folder / "out" / RESULTS
+        shared, own = data / "benchmarks" / "projects" / str(parse_int(spec, "project", 1)), folder / "out" / RESULTS
         kept = own.absolute() if own.is_dir() else shared
         items = Items(tell, data, kept, shared)
         counted = tell.counting(f"items of {catalogue.known(asked.benchmark).title}")
@@ -59,24 +59,24 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         raise Refused(str(reason)) from None
     if tell.stop.requested and not done.report.whole:
         raise Stopped
-    if given_up(done.report):
-        raise Refused(why_given_up(done.report))
+    if is_aborted(done.report):
+        raise Refused(explain_abort(done.report))
     return {"report": json.loads(dumps(done.report)), "folder": items.about["folder"]}
 
 
-def settings(spec: Mapping[str, Any], folder: Path) -> Asked:
+def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
     """The evaluation that is asked for. Raises Refused."""
-    names = {one.name for one in fields(Asked)} - GIVEN
+    names = {one.name for one in fields(EvaluationRequest)} - GIVEN
     known(spec, OWN | names)
     given = {name: value for name, value in spec.items() if name in names}
     for name in LEAST.keys() & {name for name, value in given.items() if value is not None}:
-        whole(given, name, LEAST[name])
+        parse_int(given, name, LEAST[name])
     if spec.get("source") == "folder":
         policy = spec.get("policy", "warm")
         given["folder"] = str(policy_folder(policy, folder.parent))
         given.setdefault("model", policy)
     try:
-        asked = loads(Asked, json.dumps(given))
+        asked = loads(EvaluationRequest, json.dumps(given))
     except ValueError as error:
         raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
     require_permitted(asked.url)
@@ -111,13 +111,13 @@ def plain(name: str, value: str) -> str:
     return value
 
 
-def given_up(report: Report) -> bool:
+def is_aborted(report: Report) -> bool:
     """Whether items were left that nobody tried, or nothing at all could be run; a few that could not are told."""
     asked, run = sum(one.asked for one in report.categories), sum(one.run for one in report.categories)
     return asked - run > len(report.not_run) or (asked > 0 and run == 0)
 
 
-def why_given_up(report: Report) -> str:
+def explain_abort(report: Report) -> str:
     [(why, _)] = Counter(report.not_run.values()).most_common(1)
     return (
         f"{len(report.not_run):,} items were tried and could not be run: {why.rstrip('.')}. That is no failure of the "
@@ -143,7 +143,7 @@ class Items:
         self.tell("items", **self.about, items=[])
 
     def finished(self, result: Finished, line: int) -> None:
-        self.waiting.append(told_of(result, line))
+        self.waiting.append(describe_item(result, line))
         at = time.monotonic()
         if len(self.waiting) >= MOST or at - self.told_at >= OFTEN:
             self.told_at = at
@@ -163,7 +163,7 @@ def begin_with(shared: Path, own: Path) -> None:
             shutil.copy(shared / name, own / name)
 
 
-def told_of(result: Finished, line: int) -> dict[str, Any]:
+def describe_item(result: Finished, line: int) -> dict[str, Any]:
     """An item in short (see EvaluationItem of the web side)."""
     return {
         **{name: getattr(result, name) for name in ("item", "category", "passed", "value", "failure")},

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..disk_quota import kept_gb, room_for
+from ..disk_quota import get_reserved_gb, room_for
 from ..prove.benchmarks.contamination import Screen
 from ..prove.export.publish import publish
 from ..prove.importers.archive import plain_files
 from ..prove.importers.import_dataset import Importing
-from ..prove.importers.reader import Asked
+from ..prove.importers.reader import ReadOptions
 from ..prove.trajectory import UnreadableData, file_digest
 from .job_context import Refused, Result, Tell, known
 
@@ -21,7 +21,7 @@ BENCHMARKS = "benchmarks"  # in the data folder
 UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
 
 
-def telling(tell: Tell, size: int) -> Callable[[int, int], None]:
+def make_progress_callback(tell: Tell, size: int) -> Callable[[int, int], None]:
     """Says how far into the `size` bytes of lines it is, and how long it takes yet; of other files how many rows."""
     began = tell.clock()
 
@@ -39,14 +39,18 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     upload = folder / UPLOAD
     if not upload.exists():
         raise Refused("The file to import is gone from the job's folder. Upload it again.")
-    asked = Asked(given["format"], given.get("mapped") or {}, given.get("split") or None, bool(given.get("attempts")))
+    asked = ReadOptions(
+        given["format"], given.get("mapped") or {}, given.get("split") or None, bool(given.get("attempts"))
+    )
     try:
         packed = upload.stat().st_size
-        room_for("the rows of this file", packed, folder, kept_gb())
+        room_for("the rows of this file", packed, folder, get_reserved_gb())
         files = plain_files(upload, folder / PLAIN, poll=lambda: tell.progress(0, 0, "unpacking the file"))
-        room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, kept_gb())
+        room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, get_reserved_gb())
         screen = Screen.of_installed(folder.absolute().parents[1] / BENCHMARKS)
-        importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)), screen)
+        importing = Importing(
+            folder, asked, make_progress_callback(tell, sum(file.stat().st_size for file in files)), screen
+        )
         settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
         made = importing.into(folder / "out", files, settings, keep_good=bool(given.get("keep_good")))
     except UnreadableData as why:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..disk_quota import kept_gb, room_for
+from ..disk_quota import get_reserved_gb, room_for
 from ..prove.events import Kind
 from ..trainer.stopping import Stop
 from .console import Report
@@ -54,7 +54,7 @@ class Tell:
             raise Stopped
         at, complete = self.clock(), done >= total > 0
         if at - self.reported_at >= OFTEN or (complete and (done, line) != self.reached):
-            room_for("what this job writes", 0, self.spool.path.parent, kept_gb())
+            room_for("what this job writes", 0, self.spool.path.parent, get_reserved_gb())
             self.reported_at, self.reached = at, (done, line) if complete else self.reached
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
@@ -83,7 +83,9 @@ def known(spec: Mapping[str, Any], names: set[str]) -> None:
         raise Refused(f"This worker does not know {', '.join(unknown)}. It knows {', '.join(sorted(names))}.")
 
 
-def whole(spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None) -> int:
+def parse_int(
+    spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None
+) -> int:
     """A whole number of a specification. Raises Refused."""
     value = spec.get(name, default)
     if type(value) is int and value >= least and (most is None or value <= most):

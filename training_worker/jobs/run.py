@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.trajectory import Example, read_lines
-from .job_context import Refused, Result, Stopped, Tell, whole
+from .job_context import Refused, Result, Stopped, Tell, parse_int
 from .launch import is_first
 from .rollout_upload import Storing
 from .settings import run_of
@@ -36,10 +36,10 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
 
     config = settings(spec, folder)
-    every = whole(spec, "evaluate_every", 0, default=20)
+    every = parse_int(spec, "evaluate_every", 0, default=20)
     if config.sharding in ("fsdp", "zero3"):
         every = 0  # no process has the whole model, and the first one alone evaluates
-    policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
+    policy, most = load_tokenizer(config.policy), parse_int(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
@@ -49,7 +49,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         step = tell_history(config, watch, tell)
         storing = Storing(config.out / "rollouts", folder.name, step, tell)
         storing.tell_before(step)
-    on_event = Told(tell, pace, storing)
+    on_event = EventAdapter(tell, pace, storing)
     try:
         trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
@@ -94,7 +94,7 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
     return step
 
 
-class Told:
+class EventAdapter:
     """Passes on what the trainer tells, and how long it will still take."""
 
     headline = "reward"  # the metric that stands in the line of progress

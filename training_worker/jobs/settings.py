@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..prove.synthesis.dataset_folder import check
 from ..prove.trajectory import loads
-from .job_context import Refused, known, whole
+from .job_context import Refused, known, parse_int
 from .policies import policy_folder
 
 Run = TypeVar("Run")
@@ -39,7 +39,7 @@ def run_of(
     given = {**(defaults or {}), **{name: value for name, value in spec.items() if name in names}}
     paths = {"policy": policy, "data": data, "out": folder / "out"}
     for name in least.keys() & given:
-        whole(given, name, least[name])
+        parse_int(given, name, least[name])
     try:
         run = loads(kind, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
     except ValueError as error:

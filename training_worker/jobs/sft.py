@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .job_context import Refused, Result, Stopped, Tell, whole
-from .run import Told, held_out_examples, tell_history
+from .job_context import Refused, Result, Stopped, Tell, parse_int
+from .run import EventAdapter, held_out_examples, tell_history
 from .settings import run_of
 
 if TYPE_CHECKING:
@@ -34,16 +34,18 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     from .eval_callback import MODES, WATCHED, Comparison, Watch, fitting
 
     config = settings(spec, folder)
-    policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
+    policy, most = load_tokenizer(config.policy), parse_int(spec, "held_out", 0, default=200)
     live = [example for example in held_out_examples(config) if example.certified]
     examples = fitting(live, policy, config.longest, most)
-    every = whole(spec, "evaluate_every", 0, default=20)
+    every = parse_int(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
     tell_history(config, watch, tell)
     try:
-        trained = train_supervised(config, ToldOfLoss(tell, pace), stop=tell.stop, evaluate=watch, evaluate_every=every)
+        trained = train_supervised(
+            config, SFTEventAdapter(tell, pace), stop=tell.stop, evaluate=watch, evaluate_every=every
+        )
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
     if trained.ended == "stopped":
@@ -54,7 +56,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     return result
 
 
-class ToldOfLoss(Told):
+class SFTEventAdapter(EventAdapter):
     """The same with the loss, and with the number of steps that the epochs come to."""
 
     headline = "loss"

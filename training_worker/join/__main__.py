@@ -27,7 +27,7 @@ from .capabilities import able
 from .compatibility import MOST_SKEW, SKEWED, skew, versions
 from .file_sync import OUT, bring
 from .http_client import Away, Line, NotTaken, Refused
-from .http_event_sink import Telling
+from .http_event_sink import HttpSink
 
 EVERY = 3.0  # seconds between two questions for work
 FOLDER = Path("~/.prove-worker")
@@ -65,7 +65,7 @@ def main() -> int:
 
 def work(line: Line, data: Path, closing: threading.Event) -> int:
     """Do one job after another until asked to stop. Raises Refused."""
-    known = {**worker_info.machine(["training"], slots.of_all()), **able(data), **slots.told()}
+    known = {**worker_info.machine(["training"], slots.of_all()), **able(data), **slots.get_shared_info()}
     name, drains = joined(line, known, closing), False
     while not closing.is_set():
         try:
@@ -110,15 +110,15 @@ def do(
     print(f"{order['kind']} {order['job']}, attempt {order['attempt']}", flush=True)
     folder = jobs / order["job"]
     (folder / OUT / RESULTS if order["kind"] == "evaluate" else folder).mkdir(parents=True, exist_ok=True)
-    tellings: list[Telling] = []
+    tellings: list[HttpSink] = []
 
-    def telling(app: Any, job: str, attempt: int, reader: Any) -> Telling:
-        tellings.append(Telling(line, known, job, attempt, reader))
+    def make_sink(app: Any, job: str, attempt: int, reader: Any) -> HttpSink:
+        tellings.append(HttpSink(line, known, job, attempt, reader))
         return tellings[-1]
 
     with beating(line, order, known):
         bring(line, jobs, order, files)
-    attempt = Attempt(None, jobs, **order, closing=closing.is_set, worker=name, delivery=telling)
+    attempt = Attempt(None, jobs, **order, closing=closing.is_set, worker=name, delivery=make_sink)
     try:
         attempt.run()
     finally:

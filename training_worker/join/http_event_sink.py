@@ -13,7 +13,7 @@ from .file_sync import Mirror
 from .http_client import Away, Line, NotTaken, Refused
 
 
-class Telling(Delivery):
+class HttpSink(Delivery):
     """The line between one attempt and the site. Who is refused lets go of the job."""
 
     def __init__(self, line: Line, known: dict[str, Any], job: str, attempt: int, reader: SpoolReader):

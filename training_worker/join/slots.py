@@ -56,6 +56,6 @@ def of_all() -> int:
     return int(os.environ.get(SLOTS, "1"))
 
 
-def told() -> dict[str, Any]:
+def get_shared_info() -> dict[str, Any]:
     """What the slots of a machine say alike: it is one worker, whose process is the one that was started."""
     return {"pid": int(os.environ[PARENT])} if PARENT in os.environ else {}

@@ -54,7 +54,7 @@ class Counterfactual:
         return tuple(Moved(at + 1, call, self.before.calls[was[at]] if at in was else None) for at, call in made)
 
 
-class Given(Hermes):
+class ReplayFormat(Hermes):
     """A format in which a text only names the assistant turn whose calls it stands for."""
 
     def __init__(self, turns: Mapping[int, Sequence[ToolCall]]):
@@ -97,7 +97,7 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     given = {at: [made.call for made in calls if made.turn == at] for at in range(len(texts))}
     users = sum(message.role == "user" for message in rollout.transcript)
     limits = Limits(assistant_turns=UNBOUND, calls=UNBOUND, user_turns=max(1, users))
-    attempt = Attempt(example, limits, format=Given(given), reward=config)
+    attempt = Attempt(example, limits, format=ReplayFormat(given), reward=config)
     for at in range(len(texts)):
         if attempt.over:
             break
@@ -108,11 +108,11 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     done = attempt.finish()
     was = {at: [made.call for made in rollout.calls if made.turn == at] for at in given}
     said = {str(at): texts[at] if given[at] == was[at] else HERMES.write(given[at]) for at in given}
-    done = replace(done, transcript=tuple(spoken(message, said) for message in done.transcript))
+    done = replace(done, transcript=tuple(restore_text(message, said) for message in done.transcript))
     return measure(example, done) if done.reward else done
 
 
-def spoken(message: Message, said: Mapping[str, str]) -> Message:
+def restore_text(message: Message, said: Mapping[str, str]) -> Message:
     return Message("assistant", said[message.content]) if message.role == "assistant" else message
 
 

@@ -19,7 +19,7 @@ from mcp_servers.kit import Draw, Reply, Tool
 from mcp_servers.world import World
 
 from .edge_probe import WORLD_SEEDS, Run, laboratory, run_of
-from .result_schema import Found, fields_in, found_in, values_in
+from .result_schema import EntityRef, fields_in, find_entity_refs, values_in
 from .synthesis.sampler import Context, NothingFits, fill
 
 TRIES_PER_WORLD = 6
@@ -33,7 +33,7 @@ class Giving:
     """What a tool did that was run first: the world after it, and the ids and plain values of its result."""
 
     after: World
-    ids: list[Found]
+    ids: list[EntityRef]
     values: list[tuple[str, Any]]
 
 
@@ -42,7 +42,7 @@ def giving(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> Gi
     """A tool run in a fork of a world to prove edges in; None when it is refused. Many pairs begin with the same."""
     after = laboratory(seed, servers)[0].fork()
     reply = after.call(name, arguments)
-    return Giving(after, found_in(name, reply.data), list(values_in(reply.data))) if reply.ok else None
+    return Giving(after, find_entity_refs(name, reply.data), list(values_in(reply.data))) if reply.ok else None
 
 
 @dataclass(frozen=True)

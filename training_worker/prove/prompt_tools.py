@@ -26,7 +26,7 @@ For each function call, return a json object with function name and arguments wi
 </tool_call>"""
 
 
-def told(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
+def inline_tools(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
     """The conversation for a server that knows no tools: they stand in the system message, answers are the user's."""
     system, rest = "", list(messages)
     if rest and rest[0].role == "system":

@@ -54,7 +54,7 @@ def value_edges(
 
 def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
     """How a value may be said, and whether that may stand anywhere, rather than as words of its own."""
-    yield spoken(value), False
+    yield verbalize(value), False
     yield json.dumps(value, ensure_ascii=False), isinstance(value, str)
     for way in ways_to_say(value, today):
         yield way, False
@@ -93,9 +93,9 @@ def is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def spoken(value: Any) -> str:
+def verbalize(value: Any) -> str:
     if isinstance(value, list):
-        return " and ".join(map(spoken, value))
+        return " and ".join(map(verbalize, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

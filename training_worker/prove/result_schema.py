@@ -13,7 +13,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.server import ids_in
 
 
-class Found(NamedTuple):
+class EntityRef(NamedTuple):
     """An id that a result gave: its type, and the label of the row it names ("" when the result has none)."""
 
     type: str
@@ -88,14 +88,14 @@ def shape_of_result(tool: str) -> Shape:
     return Shape(bare(TOOLS[tool][1].result_type))
 
 
-def found_in(tool: str, result: Any) -> list[Found]:
+def find_entity_refs(tool: str, result: Any) -> list[EntityRef]:
     """The ids in a tool's result, in the order they stand there, each once."""
     found = list[Place]()
     collect_ids(shape_of_result(tool), result, found)
-    return list(dict.fromkeys(Found(type, id, label(template, row)) for type, id, template, row in found))
+    return list(dict.fromkeys(EntityRef(type, id, label(template, row)) for type, id, template, row in found))
 
 
-def ids_shown(tool: str, result: Any) -> list[tuple[str, str]]:
+def find_ids(tool: str, result: Any) -> list[tuple[str, str]]:
     """The types of the ids in a tool's result with the ids, in the order they stand there, each once."""
     found = list[Place]()
     collect_ids(shape_of_result(tool), result, found)

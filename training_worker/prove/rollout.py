@@ -22,7 +22,7 @@ from .messages import user_message
 from .reward import PAPER, RewardConfig, form_level, reward_of
 from .reward.acts import compare_acts
 from .reward.goal import reaches_goal
-from .schemas import input_schemas, tools_shown
+from .schemas import get_tool_schemas, input_schemas
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
 NOT_LIVE = "This tool is not live here: nothing was run."
@@ -70,7 +70,7 @@ class Prompt:
     def __init__(self, example: Example):
         if not example.source and example.fingerprint != fingerprint(example.world.servers):
             raise StaleExample(f"{example.id}: {stale(example)}")
-        self.tools = tools_shown(example)
+        self.tools = get_tool_schemas(example)
         system = (Message("system", example.system),) if example.system else ()
         self.opening = (*system, user_message(example, 0))
 

@@ -29,7 +29,7 @@ def files_of(path: Path) -> list[tuple[int, Path]]:
 
 def rollouts_in(file: Path) -> list[Rollout]:
     """The rollouts of one step, group after group. Raises UnreadableData naming the line that is none."""
-    return list(read_step(file, transcripts=True) if file.suffix == ".parquet" else whole(file))
+    return list(read_step(file, transcripts=True) if file.suffix == ".parquet" else read_jsonl(file))
 
 
 def groups_in(file: Path) -> list[int] | None:
@@ -37,7 +37,7 @@ def groups_in(file: Path) -> list[int] | None:
     return [one.group for one in read_summaries(file)] if file.suffix == ".parquet" else None
 
 
-def whole(file: Path) -> Iterator[Rollout]:
+def read_jsonl(file: Path) -> Iterator[Rollout]:
     for rollout in each_line(Rollout, file):
         if isinstance(rollout, BadLine):
             raise UnreadableData(f"{rollout} The file may be cut short: leave it out, and name the others one by one.")

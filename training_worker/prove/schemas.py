@@ -32,7 +32,7 @@ def function(name: str, description: str, parameters: dict[str, Any]) -> dict[st
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def tools_shown(example: Example) -> tuple[dict[str, Any], ...]:
+def get_tool_schemas(example: Example) -> tuple[dict[str, Any], ...]:
     """The tools that a model is shown: those of the example's own, or the servers'. Raises KeyError for one gone."""
     if example.source:
         return tuple(function(tool.name, tool.description, tool.parameters) for tool in example.tools)

@@ -15,7 +15,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from .tracked_run import MOST_RUNS, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, NotRead, TrackedRun, gathered, plainly
 
 ABOUT = "prove.run"
 STATES = {"FINISHED": "done", "FAILED": "failed", "KILLED": "stopped"}
@@ -25,7 +25,7 @@ MOST_PARAMS, LONGEST = 100, 6_000  # at once, and characters of one
 ODD = re.compile(r"[^A-Za-z0-9_./: -]")  # what MLflow has in no name
 
 
-def read(path: Path) -> list[Kept]:
+def read(path: Path) -> list[TrackedRun]:
     """Every run of every experiment. Raises NotRead."""
     root = root_of(path)
     complete(root)
@@ -59,7 +59,7 @@ def complete(root: Path) -> None:
             (meta.parent / name).mkdir(exist_ok=True)
 
 
-def run_of(client: Any, run: Any) -> Kept:
+def run_of(client: Any, run: Any) -> TrackedRun:
     histories = {key: client.get_metric_history(run.info.run_id, key) for key in sorted(run.data.metrics)}
     about = about_of(run.data.tags.get(ABOUT, ""))
     called = about.pop("names") if about else plainly(histories)
@@ -76,7 +76,7 @@ def run_of(client: Any, run: Any) -> Kept:
         "tags": tags,
         "state": STATES.get(run.info.status, "done"),
     }
-    return Kept(**{**known, **about}, points=rows["points"], held_out=rows["held_out"])
+    return TrackedRun(**{**known, **about}, points=rows["points"], held_out=rows["held_out"])
 
 
 def about_of(text: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def about_of(text: str) -> dict[str, Any]:
         return {}
 
 
-def write(run: Kept, folder: Path) -> None:
+def write(run: TrackedRun, folder: Path) -> None:
     """A folder `mlruns` with one experiment of one run; `mlflow ui --backend-store-uri` shows it."""
     root = folder / "mlruns"
     client = MlflowClient(tracking_uri=root.resolve().as_uri())

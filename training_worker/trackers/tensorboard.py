@@ -12,14 +12,14 @@ from tensorboard.plugins.text import metadata
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util import tensor_util
 
-from .tracked_run import MOST_RUNS, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, NotRead, TrackedRun, gathered, plainly
 
 ABOUT = "prove/run"
 PATTERN = "*tfevents*"
 EVERYTHING = {"scalars": 0, "tensors": 0, "images": 1, "audio": 1, "histograms": 1, "compressedHistograms": 1}
 
 
-def read(path: Path) -> list[Kept]:
+def read(path: Path) -> list[TrackedRun]:
     """Each folder with event files is a run. Raises NotRead."""
     files = [path] if path.is_file() else sorted(path.rglob(PATTERN))
     folders = list(dict.fromkeys(file if path.is_file() else file.parent for file in files))
@@ -33,7 +33,7 @@ def read(path: Path) -> list[Kept]:
     return [run for run in found if run.points or run.held_out]
 
 
-def run_of(folder: Path, root: Path) -> Kept:
+def run_of(folder: Path, root: Path) -> TrackedRun:
     told = EventAccumulator(str(folder), size_guidance=EVERYTHING)
     told.Reload()
     values = list(scalars(told))
@@ -44,7 +44,7 @@ def run_of(folder: Path, root: Path) -> Kept:
     name = folder.relative_to(root).as_posix() if folder != root else folder.name
     known: dict[str, Any] = {"name": name[:80], **(about or {})}
     rows = gathered(values)
-    return Kept(**known, points=rows["points"], held_out=rows["held_out"])
+    return TrackedRun(**known, points=rows["points"], held_out=rows["held_out"])
 
 
 def scalars(told: Any) -> Any:
@@ -71,7 +71,7 @@ def about_of(told: Any) -> dict[str, Any] | None:
         return None
 
 
-def write(run: Kept, folder: Path) -> None:
+def write(run: TrackedRun, folder: Path) -> None:
     """One event file in the folder."""
     writer = EventFileWriter(str(folder))
     about = {"name": run.name, "config": run.config, "tags": run.tags, "state": run.state}

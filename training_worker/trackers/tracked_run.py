@@ -25,7 +25,7 @@ class NotRead(UnreadableData, ValueError):
 
 
 @dataclass(frozen=True)
-class Kept:
+class TrackedRun:
     """`points` and `held_out` are lists of {step, time, metrics}, in order; `time` is in seconds since 1970.
 
     `result` is what the run came to, and `remarks` say what of the tracker's file is not in it.
@@ -55,9 +55,9 @@ class Kept:
         return json.dumps(told, allow_nan=False)
 
 
-def from_json(text: str) -> Kept:
+def from_json(text: str) -> TrackedRun:
     told = json.loads(text)
-    return Kept(**told | {name: tuple(told[name]) for name in ("tags", "remarks", *SOURCES) if name in told})
+    return TrackedRun(**told | {name: tuple(told[name]) for name in ("tags", "remarks", *SOURCES) if name in told})
 
 
 def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:

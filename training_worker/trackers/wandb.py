@@ -17,7 +17,7 @@ os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before
 
 import wandb
 
-from .tracked_run import MOST_RUNS, SOURCES, Kept, NotRead, gathered, plainly
+from .tracked_run import MOST_RUNS, SOURCES, NotRead, TrackedRun, gathered, plainly
 from .wandb_file import History, run_in
 
 PATTERN = "*.wandb"
@@ -34,17 +34,17 @@ STATES = {code: state for state, code in ENDS.items()}
 MOST_NAMED = 10  # names that are left out and told of, one by one
 
 
-def read(path: Path) -> list[Kept]:
+def read(path: Path) -> list[TrackedRun]:
     """Each file is a run. Raises NotRead."""
     files = [path] if path.is_file() else sorted(path.rglob(PATTERN))
     if not files:
         raise NotRead("There is no run of Weights & Biases in it: their files are called run-….wandb.")
     if len(files) > MOST_RUNS:
         raise NotRead(f"It has {len(files)} runs, and {MOST_RUNS} are the most that are read at once.")
-    return [kept(file) for file in files]
+    return [read_run(file) for file in files]
 
 
-def kept(file: Path) -> Kept:
+def read_run(file: Path) -> TrackedRun:
     known = run_in(file)
     rows, called = known.history, plainly(known.history.names)
     values = (
@@ -52,7 +52,7 @@ def kept(file: Path) -> Kept:
         for name, step, time, value in rows.values()
     )
     points = gathered(values)
-    return Kept(
+    return TrackedRun(
         name=(known.name or known.id or file.stem)[:80],
         config=known.config,
         tags=tuple(known.tags),
@@ -82,7 +82,7 @@ def remarks(rows: History, damaged: str, ended: bool) -> Iterator[str]:
         yield "The file does not tell how the run ended, so it counts as failed."
 
 
-def write(run: Kept, folder: Path) -> None:
+def write(run: TrackedRun, folder: Path) -> None:
     """A folder `wandb` with one offline run; `wandb sync wandb/offline-run-…` sends it to an account."""
     with TemporaryDirectory(prefix="prove-wandb-") as scratch:
         for setting in [setting for setting in os.environ if setting.startswith("WANDB_")]:
@@ -119,7 +119,7 @@ def write(run: Kept, folder: Path) -> None:
             shutil.move(written, folder / "wandb" / written.name)
 
 
-def rows_of(run: Kept) -> Iterator[tuple[int, dict[str, float]]]:
+def rows_of(run: TrackedRun) -> Iterator[tuple[int, dict[str, float]]]:
     """All that was measured at a step, by step; a row has one time, which is that of the later of its two sources."""
     times: dict[int, float] = {}
     for source in SOURCES:

@@ -26,7 +26,7 @@ LONGEST_VALUE = 40
 ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # of short answers, by act
 
 
-class Shown(Protocol):
+class PromptLike(Protocol):
     """What a model is shown before it speaks."""
 
     @property
@@ -36,7 +36,7 @@ class Shown(Protocol):
     def tools(self) -> Sequence[dict[str, Any]]: ...
 
 
-Show = Callable[[Example], Shown]
+Show = Callable[[Example], PromptLike]
 
 
 def shorten_answers(example: Example) -> Example:
@@ -55,25 +55,25 @@ def shorten_answers(example: Example) -> Example:
     return replace(example, answers=tuple(map(shorten, example.acts, example.answers)))
 
 
-def spoken(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
+def build_demonstration(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
     """The demonstration, with calls as the tokenizer's model writes them and the names of what they are about."""
     return demonstration(example, chat_of(tokenizer).format, rationales(example))
 
 
 def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> Encoded:
     asked = prompt(example)
-    return encode_demonstration(tokenizer, asked.opening, spoken(tokenizer, example), asked.tools)
+    return encode_demonstration(tokenizer, asked.opening, build_demonstration(tokenizer, example), asked.tools)
 
 
 def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
     """The demonstration without tool schemas: what is said and copied, in a third of the tokens."""
-    return encode_demonstration(tokenizer, (user_message(example, 0),), spoken(tokenizer, example))
+    return encode_demonstration(tokenizer, (user_message(example, 0),), build_demonstration(tokenizer, example))
 
 
 def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:
     """The whole conversation as the template renders it: what a tokenizer is trained on."""
     asked = prompt(example)
-    return render(tokenizer, [*asked.opening, *spoken(tokenizer, example)], asked.tools, generate=False)
+    return render(tokenizer, [*asked.opening, *build_demonstration(tokenizer, example)], asked.tools, generate=False)
 
 
 def values(examples: Iterable[Example]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Boundary, Message, Rollout
-from .backends.protocol import Asked, Backend, Spoken
+from .backends.protocol import Backend, GenerationRequest, GenerationResult
 from .conversation import Encoded, glue_ids, prompt_ids
 from .model_families import family_of
 from .truncation import cut_tokens
@@ -93,7 +93,7 @@ class Row:
     environment_s: float = 0.0
     done: bool = False
 
-    def say(self, turn: Spoken) -> None:
+    def say(self, turn: GenerationResult) -> None:
         self.ids += turn.ids
         self.mask += [1] * len(turn.ids)
         self.logprobs += turn.logprobs
@@ -144,7 +144,7 @@ class Engine:
     def ask(self, number: int, ids: Sequence[int]) -> None:
         row = self.rows[number]
         most = min(self.limits.turn, self.limits.completion - len(row.ids))
-        self.backend.ask(Asked(number, ids, row.messages, row.attempt.tools, most))
+        self.backend.ask(GenerationRequest(number, ids, row.messages, row.attempt.tools, most))
 
     def step(self) -> None:
         ended = self.backend.step()
@@ -156,7 +156,7 @@ class Engine:
         if not ended and not late:
             raise RuntimeError("The backend ended no turn, and no rollout is out of time.")
 
-    def end_turn(self, turn: Spoken) -> None:
+    def end_turn(self, turn: GenerationResult) -> None:
         """Hand a finished or cut turn to the attempt, and ask for the next one unless the conversation is over."""
         row = self.rows[turn.row]
         if row.done:
@@ -173,7 +173,7 @@ class Engine:
         else:
             self.leave(turn.row)  # not over, the attempt ends for want of tokens
 
-    def text_of(self, turn: Spoken) -> str:
+    def text_of(self, turn: GenerationResult) -> str:
         if turn.text is not None or self.tokenizer is None:
             return turn.text or ""
         ended = turn.ids and turn.ids[-1] in self.stop

@@ -14,7 +14,7 @@ from ..prove.trajectory import Example, Rollout
 from .backends import Backend, Name, NoBackend, backend_for
 from .engine import Conversation, Engine, Sample, TokenLimits
 
-__all__ = ["DEFAULT", "Conversation", "Sample", "TokenLimits", "sample", "spoken_rollouts"]
+__all__ = ["DEFAULT", "Conversation", "Sample", "TokenLimits", "generate_text_rollouts", "sample"]
 
 DEFAULT = TokenLimits()
 
@@ -41,7 +41,7 @@ def sample(
     if not backend.trains:
         raise NoBackend(
             f"{type(backend).__name__} gives texts without token ids and log-probabilities, so nothing can be trained "
-            "on them. It can be measured (`spoken_rollouts`); for training use decoder, transformers or vllm."
+            "on them. It can be measured (`generate_text_rollouts`); for training use decoder, transformers or vllm."
         )
     began = perf_counter()
     attempts = [attempt(one) for one in examples for _ in range(n)]
@@ -50,7 +50,7 @@ def sample(
     return [replace(one, environment_s=one.environment_s + opened) for one in made]
 
 
-def spoken_rollouts(
+def generate_text_rollouts(
     backend: Backend, examples: Sequence[Example], n: int = 1, *, attempt: Callable[[Example], Conversation] = Attempt
 ) -> list[list[Rollout]]:
     """n rollouts of each example by a backend that works in texts: to be measured, not to be trained on."""

@@ -38,14 +38,14 @@ class Watch:
     def first(self, attempt: Callable[[Example], Conversation]) -> Callable[[Example], Conversation]:
         """The same attempts, of which the first one since the step began is watched."""
 
-        def made(example: Example) -> Conversation:
+        def make_episode(example: Example) -> Conversation:
             one = attempt(example)
             if not self.due or not isinstance(one, Tellable):
                 return one
             self.due = False
             return Seen(one, self)
 
-        return made
+        return make_episode
 
     def tell(self, rollout: Rollout, over: bool = False) -> None:
         self.last = Watched(self.step, rollout, over)

@@ -35,8 +35,8 @@ def model_card(card: Mapping[str, Any], run: Path | None, name: str, licence: st
         "A policy that was trained to orchestrate calls of stateful tools, with GRPO on live servers and a "
         "programmatic reward (PROVE, arXiv 2606.03892). Made with PROVE Studio.",
         f"## Data\n\nThe training examples have the SHA-256 `{settings_of(card).get('data', 'unknown')}`.",
-        f"## How it was made\n\n{made(card, merged)}\n\n{table(settings_of(card))}",
-        f"## How good it is\n\n{told(gains)}",
+        f"## How it was made\n\n{describe_training(card, merged)}\n\n{table(settings_of(card))}",
+        f"## How good it is\n\n{format_gains(gains)}",
         f"## Limits\n\n{LIMITS}",
         "## Licence\n\n" + (f"`{licence}`" if licence else "None was named. That of the starting model applies to it."),
     ]
@@ -47,7 +47,7 @@ def settings_of(card: Mapping[str, Any]) -> dict[str, Any]:
     return dict(card.get("run", {}))
 
 
-def made(card: Mapping[str, Any], merged: bool) -> str:
+def describe_training(card: Mapping[str, Any], merged: bool) -> str:
     steps, seconds = card.get("steps", "an unknown number of"), float(card.get("seconds", 0.0))
     rank = settings_of(card).get("lora_rank", 0)
     how = f"a LoRA adapter of rank {rank}{', merged into the weights' if merged else ''}" if rank else "all weights"
@@ -60,7 +60,7 @@ def table(settings: Mapping[str, Any]) -> str:
     return "\n".join(["| setting | value |", "| --- | --- |", *rows])
 
 
-def told(gains: Mapping[str, Difference]) -> str:
+def format_gains(gains: Mapping[str, Difference]) -> str:
     if not gains:
         return "It was not measured."
     lines = [

@@ -35,7 +35,7 @@ from .models import (
 )
 from .timeout import within
 
-__all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
+__all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_atomically"]
 
 CARD = "card.json"
 SHORT = "short"  # answers
@@ -80,7 +80,7 @@ def save_policy(
     (folder / CARD).unlink(missing_ok=True)
     model.save_pretrained(folder, **how)
     tokenizer.save_pretrained(folder)
-    write_whole(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
+    write_atomically(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def store_adapter(folder: Path, target: Path, base: Path) -> Path:
@@ -89,8 +89,8 @@ def store_adapter(folder: Path, target: Path, base: Path) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     save_file({name: weight.bfloat16() for name, weight in weights.items()}, target / ADAPTER)
     config = read_json(folder / ADAPTER_CONFIG) | {"base_model_name_or_path": str(base)}
-    write_whole(target / ADAPTER_CONFIG, json.dumps(config, indent=2, sort_keys=True) + "\n")
-    write_whole(target / CARD, (folder / CARD).read_text("utf-8"))
+    write_atomically(target / ADAPTER_CONFIG, json.dumps(config, indent=2, sort_keys=True) + "\n")
+    write_atomically(target / CARD, (folder / CARD).read_text("utf-8"))
     return target
 
 
@@ -194,7 +194,7 @@ def check_weights(files: list[Path]) -> set[str]:
     return names
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a small file that appears whole or not at all, and survives a power cut."""
     partial = path.with_name(path.name + ".partial")
     with partial.open("w", encoding="utf-8") as file:

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 import torch
 
 from ..prove.trajectory import Message, UnreadableData
-from .backends import Asked, backend_for
+from .backends import GenerationRequest, backend_for
 from .conversation import prompt_ids
 from .model_families import family_of
 from .models import weights_digest
@@ -33,7 +33,7 @@ ROWS = 16  # conversations that are answered together, at most
 
 
 @dataclass(frozen=True)
-class Asking:
+class ChatRequest:
     """A conversation that waits for its next text; the id is the asker's, and further trials draw otherwise."""
 
     id: int
@@ -42,7 +42,7 @@ class Asking:
     trial: int = 1
 
 
-class Speaking:
+class PolicyServer:
     """A loaded policy. The same conversation is answered alike, whatever was asked before."""
 
     def __init__(self, policy: Policy, temperature: float, answer: int):
@@ -50,10 +50,10 @@ class Speaking:
         self.temperature, self.answer = temperature, answer
         self.room = int(getattr(self.model.config, MOST_ROOM, 0)) or sys.maxsize
 
-    def replies(self, waiting: Sequence[Asking]) -> Iterator[dict[str, Any]]:
+    def replies(self, waiting: Sequence[ChatRequest]) -> Iterator[dict[str, Any]]:
         """The next text of each conversation as it ends, and the tokens it took; or that it is longer than the model
         reads. Sampled ones are answered one by one: their draws are seeded by conversation and trial."""
-        together = list[Asked]()
+        together = list[GenerationRequest]()
         for one in waiting:
             ids = prompt_ids(self.tokenizer, one.messages, one.tools)
             most = min(self.answer, self.room - len(ids))
@@ -61,7 +61,7 @@ class Speaking:
                 long = f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"
                 yield {"id": one.id, "out_of_room": long}
                 continue
-            asked = Asked(one.id, ids, one.messages, one.tools, most)
+            asked = GenerationRequest(one.id, ids, one.messages, one.tools, most)
             if self.temperature == 0:
                 together.append(asked)
             else:
@@ -69,7 +69,7 @@ class Speaking:
         if together:
             yield from self.spoken(together, 0)
 
-    def spoken(self, asked: Sequence[Asked], seed: int) -> Iterator[dict[str, Any]]:
+    def spoken(self, asked: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
         """What one batch says."""
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
@@ -94,18 +94,18 @@ def seed_of(ids: Sequence[int], trial: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
-def asking(lines: TextIO, waiting: SimpleQueue[Asking | None]) -> None:
+def read_requests(lines: TextIO, waiting: SimpleQueue[ChatRequest | None]) -> None:
     """Put down every question as it comes; None when there will be no more, also because one cannot be read."""
     try:
         for line in lines:
             told = json.loads(line)
             messages = [Message(**one) for one in told["messages"]]
-            waiting.put(Asking(told["id"], messages, told["tools"], told["trial"]))
+            waiting.put(ChatRequest(told["id"], messages, told["tools"], told["trial"]))
     finally:
         waiting.put(None)
 
 
-def batches(waiting: SimpleQueue[Asking | None]) -> Iterator[list[Asking]]:
+def batches(waiting: SimpleQueue[ChatRequest | None]) -> Iterator[list[ChatRequest]]:
     """What waits, together, as soon as anything does."""
     while (first := waiting.get()) is not None:
         batch = [first]
@@ -149,9 +149,9 @@ def main() -> None:
     except UnreadableData as reason:
         say({"error": str(reason)})
         return
-    speaking = Speaking(policy, given.temperature, given.answer)
-    waiting = SimpleQueue[Asking | None]()
-    Thread(target=asking, args=(sys.stdin, waiting), daemon=True).start()
+    speaking = PolicyServer(policy, given.temperature, given.answer)
+    waiting = SimpleQueue[ChatRequest | None]()
+    Thread(target=read_requests, args=(sys.stdin, waiting), daemon=True).start()
     for batch in batches(waiting):
         with torch.inference_mode():
             for answer in speaking.replies(batch):

@@ -22,7 +22,7 @@ ALL_BY = 0.5  # share of the run by which chains of all lengths are asked
 HELD = 0.5  # what a pass rate keeps of itself when it is measured again
 
 
-class Asking:
+class PromptSampler:
     """The prompts of a run, one after another. `fits` says whether an example's prompt is short enough to be asked.
 
     Whether it fits is looked at when an example is drawn: to read thousands of prompts first would delay the start.
@@ -32,7 +32,7 @@ class Asking:
         self.config, self.examples, self.fits = config, examples, fits
         self.generator = torch.Generator().manual_seed(config.seed)
         self.left: list[int] = []  # of this round
-        self.rates = given_rates(config)
+        self.rates = load_pass_rates(config)
         self.known: dict[int, bool] = {}
         self.narrowed = False
         self.lengths = sorted({len(one.steps) for one in examples} - {0})
@@ -127,7 +127,7 @@ class Asking:
         self.left, self.rates = list(state["left"]), dict(state["rates"])
 
 
-def given_rates(config: GRPORun) -> dict[str, float]:
+def load_pass_rates(config: GRPORun) -> dict[str, float]:
     """The pass rates that lie beside the data, if the run uses any. Raises UnreadableData."""
     path = config.data.with_name(GIVEN)
     if config.difficulty != "pools" or not path.exists():

@@ -26,7 +26,7 @@ from .grpo_trainer import NotFinite, as_batch
 from .live_rollout import Watch
 from .metrics import Metrics, invalid
 from .model_families import family_of
-from .prompt_sampler import Asking, read_state, write_state
+from .prompt_sampler import PromptSampler, read_state, write_state
 from .run_folder import RunFolder
 from .step_timing import rolled
 from .token_advantages import Choices, call_finder, choices_of
@@ -55,7 +55,7 @@ class Player:
         self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
         self.watch = Watch(folder.path, on=distributed.is_first())
         self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
-        self.asking = Asking(config, examples, self.fits)
+        self.asking = PromptSampler(config, examples, self.fits)
         self.generator = torch.Generator().manual_seed(config.seed + distributed.rank())
         self.has_call = call_finder(tokenizer)
         self.choices: list[Choices] = []  # of the latest batch of this process

@@ -16,10 +16,10 @@ from typing import Any
 
 from ..prove.store.folder import RolloutFolder
 from ..prove.store.folder import Tokens as KeepTokens
-from ..prove.store.record import Kept, Tokens
+from ..prove.store.record import RolloutRecord, Tokens
 from ..prove.trajectory import UnreadableData
 from .generate import Sample
-from .policy import CARD, write_whole
+from .policy import CARD, write_atomically
 
 PROGRESS = "progress.json"
 KEPT = 2  # of the newest checkpoints; the best one is kept beside them
@@ -71,7 +71,7 @@ class RunFolder:
             raise RunMismatch(
                 f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."
             )
-        write_whole(card, json.dumps(wanted, indent=2, sort_keys=True) + "\n")
+        write_atomically(card, json.dumps(wanted, indent=2, sort_keys=True) + "\n")
 
     def newest(self) -> Checkpoint | None:
         """The newest complete checkpoint; incomplete ones are removed."""
@@ -91,8 +91,10 @@ class RunFolder:
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
         """Mark the checkpoint of a step as complete. Older ones go, but for the best (see Best.state)."""
         folder = self.checkpoints / f"checkpoint-{step}"
-        write_whole(folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n")  # it is a policy too
-        write_whole(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
+        write_atomically(
+            folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n"
+        )  # it is a policy too
+        write_atomically(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
         for old in self.whole()[:-KEPT]:
             if old.step != progress.get("best", {}).get("step"):
                 (old.folder / PROGRESS).unlink()  # first, so that what a kill leaves of it counts as incomplete
@@ -102,7 +104,9 @@ class RunFolder:
     def rewind(self, step: int) -> None:
         """Forget metrics and rollouts of later steps, and a line that was cut by a kill."""
         if self.metrics.exists():
-            write_whole(self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step))
+            write_atomically(
+                self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step)
+            )
         self.store.rewind(step)
 
     def lines(self) -> Iterable[dict[str, Any]]:
@@ -137,7 +141,7 @@ class RunFolder:
         `by_token` has those of completion tokens; `piece` gives a token's text. Raises OSError.
         """
         kept = [
-            Kept(
+            RolloutRecord(
                 rollout=one.rollout,
                 group=place // group + 1,
                 advantage=advantage,

@@ -34,7 +34,7 @@ def person_named(name: str, action: Action, organisation: Organisation) -> User:
     return found
 
 
-def settings_given(changes: Iterable[str]) -> dict[str, Any]:
+def parse_settings(changes: Iterable[str]) -> dict[str, Any]:
     """Settings as `learning_rate=1e-6`; a value that is no JSON is text. Raises CommandError."""
     found: dict[str, Any] = {}
     for change in changes:
@@ -48,6 +48,6 @@ def settings_given(changes: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def faults_told(errors: Any) -> str:
+def format_errors(errors: Any) -> str:
     """What a form found wrong, a line for each field."""
     return "\n".join(f"{name}: {' '.join(map(str, each))}" for name, each in errors.items())

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from prove_web.api.models import ApiToken
 from prove_web.live.models import Job
 from prove_web.review.models import Comment, Review
-from prove_web.review.notifications import told_to
+from prove_web.review.notifications import list_notifications
 from prove_web.sharing.models import Share
 
 from ..models import Membership, Project, User
@@ -51,7 +51,7 @@ def known_of(user: User) -> dict[str, Any]:
         "jobs": rows(jobs, "kind", "title", "state", "created_at"),
         "reviews": rows(reviews, "item__queue__name", "item__position", "state", "answers", "comment"),
         "comments": rows(comments, "trajectory__example", "text", "made_at"),
-        "notifications": rows(told_to(user), "text", "made_at", "read_at"),
+        "notifications": rows(list_notifications(user), "text", "made_at", "read_at"),
     }
 
 

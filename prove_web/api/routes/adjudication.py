@@ -20,7 +20,7 @@ from ..errors import Refused
 from ..paging import Number
 from ..permissions import in_project
 from .queues import QUEUE
-from .reviews import ITEM, ItemOut, ReviewOut, Said, Submitted, given_by, line, not_taken, submitted, waiting_of
+from .reviews import ITEM, ItemOut, ReviewOut, Said, Submitted, build_submission, line, not_taken, submitted, waiting_of
 
 router = Router(tags=["Review"])
 
@@ -58,10 +58,10 @@ def next_conflict(
     found = one_queue(request.project, queue)
     item = conflicting(found, after)
     count = found.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).count()
-    return {"item": shown(request, item) if item else None, "conflicts": count}
+    return {"item": serialize_item(request, item) if item else None, "conflicts": count}
 
 
-def shown(request: Any, item: Item) -> dict[str, Any]:
+def serialize_item(request: Any, item: Item) -> dict[str, Any]:
     return line(item.queue, item, mine(item, request.user), waiting_of(request, item))
 
 
@@ -72,7 +72,7 @@ def read_conflict(request: Any, queue: Number, position: Number) -> Any:
     item = reviewed(request, queue, position)
     reviews = complete(item).order_by("done_at", "pk").select_related("reviewer")
     shape = shape_of(item.trajectory)
-    return shown(request, item) | {
+    return serialize_item(request, item) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "reviews": list(reviews),
@@ -85,7 +85,7 @@ def read_conflict(request: Any, queue: Number, position: Number) -> Any:
 def settle_item(request: Any, queue: Number, position: Number, body: Settling) -> Any:
     """Settle an item by one's own answers, whatever its reviewers said."""
     item = reviewed(request, queue, position)
-    given = given_by(item, shape_of(item.trajectory), body)
+    given = build_submission(item, shape_of(item.trajectory), body)
     try:
         if body.action == "draft":
             return submitted(save_draft(item, request.user, given, adjudicates=True))

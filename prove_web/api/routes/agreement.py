@@ -23,7 +23,7 @@ from prove_web.review.reward_conflicts import queue_of as queue_made
 from ..errors import Refused
 from ..permissions import in_project
 from ..schemas import Strict
-from .queues import QUEUES, QueueWhole, whole
+from .queues import QUEUES, QueueDetail, serialize_queue_detail
 
 router = Router(tags=["Review"])
 OfQueue = Annotated[int | None, Query(ge=1, le=10**9 - 1, description="The number of a queue; of all, if left out.")]
@@ -170,7 +170,7 @@ def row(one: Annotator) -> dict[str, Any]:
     return known | {"auc": asdict(one.auc) if one.auc else None, "best": asdict(one.best) if one.best else None}
 
 
-@router.post(f"{QUEUES}/disagreements", response={201: QueueWhole})
+@router.post(f"{QUEUES}/disagreements", response={201: QueueDetail})
 @in_project(Action.LAUNCH)
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     """A queue of the trajectories on which people and the reward differ, to be looked at again."""
@@ -183,4 +183,4 @@ def make_disagreement_queue(request: Any, body: Disagree) -> Any:
         made = queue_made(request.project, request.user, found, how)
     except ValueError as why:
         raise Refused(409, str(why), "body", "Take another part, threshold or queue.") from None
-    return whole(request, made)
+    return serialize_queue_detail(request, made)

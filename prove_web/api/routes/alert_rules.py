@@ -14,7 +14,7 @@ from prove_web.accounts.roles import Action
 from prove_web.alerts.forms import RuleForm, from_preset, numbered, words
 from prove_web.alerts.models import Alert, Rule
 from prove_web.alerts.rule_pages import add_ready_made, one_rule
-from prove_web.alerts.services import asked
+from prove_web.alerts.services import filter_alerts
 from training_worker.prove.alerts.presets import PRESETS
 
 from ..errors import Refused, ill_filled
@@ -60,7 +60,7 @@ class RuleOut(Schema):
         return username(rule.made_by)
 
 
-class ReadyMade(Schema):
+class ReadyMadeRule(Schema):
     """A rule that comes with the site; `rule` is the project's own of it, where it was added."""
 
     key: str
@@ -94,12 +94,12 @@ def list_alert_rules(
     request: Any, removed: Annotated[bool, Query(description="Those that were removed, instead.")] = False
 ) -> Any:
     """The rules that watch the runs of a project."""
-    standing = numbered(asked(request.project).state(Alert.State.OPEN))
+    standing = numbered(filter_alerts(request.project).state(Alert.State.OPEN))
     rules = Rule.objects.filter(project=request.project, removed_at__isnull=not removed).select_related("made_by")
     return [counted(rule, standing.get(rule.pk, 0)) for rule in rules]
 
 
-@router.get(f"{RULES}/ready-made", response=list[ReadyMade])
+@router.get(f"{RULES}/ready-made", response=list[ReadyMadeRule])
 @in_project(Action.VIEW)
 def list_ready_made_rules(request: Any) -> Any:
     """The rules that come with the site, with what each means and what to try."""
@@ -145,7 +145,7 @@ def make_alert_rule(request: Any, body: Make) -> Any:  # type: ignore[valid-type
 @in_project(Action.VIEW)
 def read_alert_rule(request: Any, rule: Key) -> Any:
     """One rule, be it removed."""
-    return told(request, one_rule(request, rule))
+    return attach_open_count(request, one_rule(request, rule))
 
 
 @router.post(f"{RULE}/change", response=RuleOut)
@@ -160,7 +160,7 @@ def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ig
         raise Refused(422, "A ready-made rule has this once and for all.", f"body.{fixed[0]}", "Make one of your own.")
     if not form.is_valid():
         raise ill_filled(form.errors)
-    return told(request, form.save())
+    return attach_open_count(request, form.save())
 
 
 @router.post(f"{RULE}/switch", response=RuleOut)
@@ -170,7 +170,7 @@ def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
     found = there(request, rule)
     found.enabled = body.enabled
     found.save(update_fields=["enabled"])
-    return told(request, found)
+    return attach_open_count(request, found)
 
 
 @router.delete(RULE, response=RuleRemoved)
@@ -192,7 +192,7 @@ def restore_alert_rule(request: Any, rule: Key) -> Any:
     if found.removed_at is not None:
         found.removed_at = None
         found.save(update_fields=["removed_at"])
-    return told(request, found)
+    return attach_open_count(request, found)
 
 
 def there(request: Any, rule: int) -> Rule:
@@ -203,8 +203,8 @@ def there(request: Any, rule: int) -> Rule:
     return found
 
 
-def told(request: Any, rule: Rule) -> Rule:
-    return counted(rule, asked(request.project, rule=rule.pk).state(Alert.State.OPEN).count())
+def attach_open_count(request: Any, rule: Rule) -> Rule:
+    return counted(rule, filter_alerts(request.project, rule=rule.pk).state(Alert.State.OPEN).count())
 
 
 def counted(rule: Rule, open: int) -> Rule:

@@ -13,7 +13,7 @@ from prove_web.alerts.exemplars import exemplars
 from prove_web.alerts.forms import about, words
 from prove_web.alerts.models import Alert
 from prove_web.alerts.pages import one_alert
-from prove_web.alerts.services import NotDone, act, asked
+from prove_web.alerts.services import NotDone, act, filter_alerts
 
 from ..errors import Refused
 from ..paging import Cursor, Key, Limit, Piece, by_key
@@ -71,7 +71,7 @@ class ExemplarOut(Schema):
     why: str
 
 
-class AlertWhole(AlertOut):
+class AlertDetail(AlertOut):
     """`condition` is its rule in words; what it means, likely causes and what to try are told by ready-made rules."""
 
     condition: str
@@ -122,19 +122,19 @@ def list_alerts(
     limit: Limit = 50,
 ) -> Any:
     """The alerts of a project in one state, the newest first."""
-    rows = asked(request.project, run, rule).state(state)
+    rows = filter_alerts(request.project, run, rule).state(state)
     related = ("rule", "run", "project__organisation", "acknowledged_by")
     return by_key(rows.select_related(*related).defer("run__config", "run__notes"), "pk", cursor, limit)
 
 
-@router.get(ALERT, response=AlertWhole)
+@router.get(ALERT, response=AlertDetail)
 @in_project(Action.VIEW)
 def read_alert(request: Any, alert: Key) -> Any:
     """One alert: what fired, what it means, which rollouts show it, and what to try."""
     return one_alert(request, alert)
 
 
-@router.post(f"{ALERT}/change", response=AlertWhole)
+@router.post(f"{ALERT}/change", response=AlertDetail)
 @in_project(Action.ANNOTATE)
 def change_alert(request: Any, alert: Key, body: AlertChange) -> Any:
     """Acknowledge an alert, leave it for a while, or open it again."""

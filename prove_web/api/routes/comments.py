@@ -104,10 +104,10 @@ def list_comments(
         at = read_place(place)
         rows = rows.filter(turn=at.turn, call=at.call)
     page = by_key(rows.prefetch_related("mentions"), "pk", cursor, limit, downwards=False)
-    return page | {"items": [told(comment, found, request.user) for comment in page["items"]]}
+    return page | {"items": [serialize_comment(comment, found, request.user) for comment in page["items"]]}
 
 
-def told(comment: Comment, trajectory: Trajectory, user: Any) -> dict[str, Any]:
+def serialize_comment(comment: Comment, trajectory: Trajectory, user: Any) -> dict[str, Any]:
     comment.trajectory = trajectory
     names = ("text", "made_at", "edited_at", "resolved_at")
     return {name: getattr(comment, name) for name in names} | {
@@ -126,7 +126,9 @@ def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -
     """Say something of a trajectory, one of its turns or one of its calls. Names after an @ are told of it."""
     found = one_trajectory(request.project, dataset, example)
     at = there(found, body.place)
-    return told(kept(lambda: saying.say(found, request.user, body.text, at)), found, request.user)
+    return serialize_comment(
+        save_or_refuse(lambda: saying.say(found, request.user, body.text, at)), found, request.user
+    )
 
 
 @router.put(COMMENT, response=CommentOut)
@@ -135,8 +137,8 @@ def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body
     """Write a comment of one's own anew."""
     found = one_trajectory(request.project, dataset, example)
     said = own(request, found, comment, removed_at=None)
-    kept(lambda: saying.rewrite(said, body.text))
-    return told(said, found, request.user)
+    save_or_refuse(lambda: saying.rewrite(said, body.text))
+    return serialize_comment(said, found, request.user)
 
 
 @router.delete(COMMENT, response=CommentRemoved)
@@ -157,7 +159,7 @@ def restore_comment(request: Any, dataset: Number, example: str, comment: Key) -
     said = own(request, found, comment)
     if said.removed_at is not None:
         saying.put_back(said)
-    return told(said, found, request.user)
+    return serialize_comment(said, found, request.user)
 
 
 @router.post(f"{COMMENTS}/resolve", response=Resolved)
@@ -187,7 +189,7 @@ def there(found: Trajectory, place: str) -> Place:
     return at
 
 
-def kept(say: Any) -> Any:
+def save_or_refuse(say: Any) -> Any:
     try:
         return say()
     except NotSaid as why:

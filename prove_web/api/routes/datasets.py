@@ -22,8 +22,8 @@ from prove_web.trajectories.exporting import FORMATS
 from prove_web.trajectories.forms import NewDataset
 from prove_web.trajectories.models import Dataset
 from prove_web.trajectories.selection import Selection, selected
-from prove_web.trajectories.version_pages import made, mix_of, split_of, version_of
-from prove_web.trajectories.versions import NotMade
+from prove_web.trajectories.version_pages import get_complete_dataset, mix_of, split_of, version_of
+from prove_web.trajectories.versions import InvalidDataset
 from prove_web.trajectories.views.finding import one_of
 
 from ..errors import Refused, ill_filled
@@ -77,7 +77,7 @@ class DatasetRow(DatasetOut):
         return dataset.job_id
 
 
-class DatasetWhole(DatasetOut):
+class DatasetDetail(DatasetOut):
     trajectories: int
     spec: dict[str, Any]
     job: JobOut
@@ -130,14 +130,14 @@ def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     return by_key(rows.defer("job__spec", "job__result"), "number", cursor, limit)
 
 
-@router.post(DATASETS, response={201: DatasetWhole})
+@router.post(DATASETS, response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def make_dataset(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     """Have a data set made: so many conversations over these servers, a recipe's, or those of a chain of tools."""
     form = NewDataset(request.project, posted(usual(NewDataset, body)))
     if not form.is_valid():
         raise ill_filled(form.errors)
-    return made_one(request, form.launch(request.project, request.user))
+    return reload_dataset(request, form.launch(request.project, request.user))
 
 
 def usual(form: Any, body: Any) -> dict[str, Any]:
@@ -146,20 +146,22 @@ def usual(form: Any, body: Any) -> dict[str, Any]:
     return start | {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
 
 
-def made_one(request: Any, dataset: Dataset) -> Dataset:
+def reload_dataset(request: Any, dataset: Dataset) -> Dataset:
     found: Dataset = one_of(request.project, dataset.number)
     return found
 
 
-@router.post(f"{DATASETS}/versions", response={201: DatasetWhole})
+@router.post(f"{DATASETS}/versions", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def make_version(request: Any, body: Version) -> Any:
     """A data set of what a search found, or of what a queue settled on."""
     selection = chosen(request, body)
     try:
-        return made_one(request, version_of(request.project, request.user, body.name or selection.name, selection))
-    except NotMade as why:
-        raise not_made(why) from None
+        return reload_dataset(
+            request, version_of(request.project, request.user, body.name or selection.name, selection)
+        )
+    except InvalidDataset as why:
+        raise to_api_error(why) from None
 
 
 def chosen(request: Any, asked: Selected) -> Selection:
@@ -171,11 +173,11 @@ def chosen(request: Any, asked: Selected) -> Selection:
     return selection
 
 
-def not_made(why: Exception) -> Refused:
+def to_api_error(why: Exception) -> Refused:
     return Refused(422, str(why), "body", "Change what it is made of, and send the request again.")
 
 
-@router.post(f"{DATASET}/split", response={201: DatasetWhole})
+@router.post(f"{DATASET}/split", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # type: ignore[valid-type]
     """A data set with a share of this one held out."""
@@ -183,12 +185,14 @@ def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # typ
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
-        return made_one(request, split_of(request.project, request.user, form, made(request.project, dataset)))
-    except NotMade as why:
-        raise not_made(why) from None
+        return reload_dataset(
+            request, split_of(request.project, request.user, form, get_complete_dataset(request.project, dataset))
+        )
+    except InvalidDataset as why:
+        raise to_api_error(why) from None
 
 
-@router.post(f"{DATASETS}/mix", response={201: DatasetWhole})
+@router.post(f"{DATASETS}/mix", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def mix_datasets(request: Any, body: Weighted) -> Any:
     """A data set of several, by weight."""
@@ -200,12 +204,12 @@ def mix_datasets(request: Any, body: Weighted) -> Any:
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
-        return made_one(request, mix_of(request.project, request.user, form))
-    except NotMade as why:
-        raise not_made(why) from None
+        return reload_dataset(request, mix_of(request.project, request.user, form))
+    except InvalidDataset as why:
+        raise to_api_error(why) from None
 
 
-@router.post(f"{RUN}/collect", response={201: DatasetWhole})
+@router.post(f"{RUN}/collect", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # type: ignore[valid-type]
     """A data set of rollouts of a run, chosen by step, group and reward."""
@@ -213,9 +217,9 @@ def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # ty
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
-        return made_one(request, collected(request.user, form))
-    except (NotMade, NoRollouts) as why:
-        raise not_made(why) from None
+        return reload_dataset(request, collected(request.user, form))
+    except (InvalidDataset, NoRollouts) as why:
+        raise to_api_error(why) from None
 
 
 @router.get(f"{DATASETS}/export")
@@ -227,7 +231,7 @@ def export_trajectories(
     return file_of(request, chosen(request, asked), FORMATS[format])
 
 
-@router.get(DATASET, response=DatasetWhole)
+@router.get(DATASET, response=DatasetDetail)
 @in_project(Action.VIEW)
 def read_dataset(request: Any, dataset: Number) -> Any:
     """One data set with what it was made of and its job."""
@@ -238,8 +242,8 @@ def read_dataset(request: Any, dataset: Number) -> Any:
 @in_project(Action.VIEW)
 def read_changes(request: Any, dataset: Number, beside: Annotated[int | None, Query(alias="with", ge=1)] = None) -> Any:
     """What this data set has that its parent, or another one, has not."""
-    found = made(request.project, dataset)
-    before = found.parent if beside is None else made(request.project, beside)
+    found = get_complete_dataset(request.project, dataset)
+    before = found.parent if beside is None else get_complete_dataset(request.project, beside)
     if before is None or before == found:
         told = "It has no parent to be compared with."
         raise Refused(422, told, "query.with", "Name another data set.")

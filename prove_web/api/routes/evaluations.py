@@ -84,7 +84,7 @@ class EvaluationRow(EvaluationOut):
         return one.job_id
 
 
-class EvaluationWhole(EvaluationOut):
+class EvaluationDetail(EvaluationOut):
     """`report` is there once it is done."""
 
     settings: dict[str, Any]
@@ -129,7 +129,7 @@ def list_evaluations(
     return by_place(found.qs, cursor, limit) if sort else by_key(found.qs, "number", cursor, limit)
 
 
-@router.post(EVALUATIONS, response={201: EvaluationWhole})
+@router.post(EVALUATIONS, response={201: EvaluationDetail})
 @in_project(Action.LAUNCH)
 def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Put an evaluation of a policy on a benchmark into the queue."""
@@ -151,7 +151,7 @@ def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-
     return evaluation_of(request.project, made.number)
 
 
-@router.get(EVALUATION, response=EvaluationWhole)
+@router.get(EVALUATION, response=EvaluationDetail)
 @in_project(Action.VIEW)
 def read_report(request: Any, evaluation: Number) -> Any:
     """One evaluation with its report, once it is done."""

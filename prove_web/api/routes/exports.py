@@ -45,7 +45,7 @@ def make_export(request: Any, run: Number, step: Step, body: MakeExport) -> Any:
     export = Export(found.job, step, body.merged)
     if not ask(export):
         raise Refused(503, "The export was not begun: the broker does not answer.", "", "Try again in a moment.")
-    return told(export)
+    return serialize_export(export)
 
 
 @router.get(EXPORT, response=ExportOut)
@@ -56,7 +56,7 @@ def read_export(request: Any, run: Number, step: Step, merged: Merged = False) -
     export = Export(found.job, step, merged)
     if not export.ready:
         checkpoint_of(found, step)
-    return told(export)
+    return serialize_export(export)
 
 
 @router.get(f"{EXPORT}/files")
@@ -66,6 +66,6 @@ def download_export(request: Any, run: Number, step: Step, merged: Merged = Fals
     return sent(run_of(request.project, run), step, merged)
 
 
-def told(export: Export) -> dict[str, str]:
+def serialize_export(export: Export) -> dict[str, str]:
     state = "ready" if export.ready else "working" if export.at_work else "failed" if export.why else "none"
     return {"name": export.name, "state": state, "why": export.why}

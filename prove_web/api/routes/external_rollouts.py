@@ -11,7 +11,7 @@ from prove_web.accounts.roles import Action
 from prove_web.disk_guard import NoRoom, room_for
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
-from training_worker.prove.store.external_rollouts import Asked, Attempt
+from training_worker.prove.store.external_rollouts import Attempt, ExternalGroup
 from training_worker.prove.store.record import SUCCEEDED
 from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
 
@@ -88,7 +88,9 @@ def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollo
         room_for("rollouts")
     except NoRoom as why:
         raise Refused(507, str(why), request.path, "Tell them again once there is room.") from None
-    groups = [Asked(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups]
+    groups = [
+        ExternalGroup(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups
+    ]
     with explained():
         return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}
 

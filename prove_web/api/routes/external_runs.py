@@ -13,9 +13,9 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside import create, ingest
-from prove_web.experiments.outside.ingest import NotOutside, Told
-from prove_web.experiments.outside.limits import NotTold
-from prove_web.experiments.run_metadata import NotKept
+from prove_web.experiments.outside.ingest import MetricPoint, NotOutside
+from prove_web.experiments.outside.limits import InvalidRunData
+from prove_web.experiments.run_metadata import InvalidMetadata
 from prove_web.live.models import Job, State
 from training_worker.prove.metrics.names import LONGEST
 
@@ -23,7 +23,7 @@ from ..errors import Refused
 from ..paging import Number
 from ..permissions import in_project
 from ..schemas import Strict
-from .runs import RUN, RUNS, RunWhole
+from .runs import RUN, RUNS, RunDetail
 
 router = Router(tags=["Runs trained elsewhere"])
 AT_ONCE = 1_000  # points of a request
@@ -59,8 +59,8 @@ class PointIn(Strict):
     time: datetime | None = Field(None, description="When it was measured.")
 
     @property
-    def told(self) -> Told:
-        return Told(self.step, self.metrics, self.time)
+    def told(self) -> MetricPoint:
+        return MetricPoint(self.step, self.metrics, self.time)
 
 
 class Tell(Strict):
@@ -86,7 +86,7 @@ class Heard(Schema):
     last_step: int | None
 
 
-@router.post(f"{RUNS}/outside", response={200: RunWhole, 201: RunWhole})
+@router.post(f"{RUNS}/outside", response={200: RunDetail, 201: RunDetail})
 @in_project(Action.LAUNCH)
 def make_outside_run(request: Any, body: OutsideRun) -> Any:
     """Make a run that is trained elsewhere; 200 where there is one of this key already."""
@@ -114,7 +114,7 @@ def tell_run(request: Any, run: Number, body: Tell) -> Any:
     return {"state": job.state, "stop": job.stop, "stored": stored, "last_step": last}
 
 
-@router.post(f"{RUN}/end", response=RunWhole)
+@router.post(f"{RUN}/end", response=RunDetail)
 @in_project(Action.LAUNCH)
 def end_run(request: Any, run: Number, body: Ending) -> Any:
     """Say how a run trained elsewhere ended."""
@@ -130,7 +130,7 @@ def explained() -> Iterator[None]:
     except NotOutside as why:
         do = "Make a run of your own to tell of; what can be asked of this one is to stop and to resume."
         raise Refused(409, str(why), "run", do) from None
-    except NotTold as why:
+    except InvalidRunData as why:
         raise Refused(422, str(why), f"body.{why.where}", "Change it and send the request again.") from None
-    except NotKept as why:
+    except InvalidMetadata as why:
         raise Refused(422, str(why), "body.tags", "Change them and send the request again.") from None

@@ -11,7 +11,7 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.disk_guard import NoRoom
 from prove_web.trajectories import uploads
-from prove_web.trajectories.import_pages import told as why_not
+from prove_web.trajectories.import_pages import describe_error as why_not
 from prove_web.trajectories.import_preview import COLUMN, Import, Sample, previewed, sample
 from prove_web.trajectories.import_services import faults_of, launch, read_as, upload_of
 from prove_web.trajectories.uploads import NotTaken, Upload
@@ -24,7 +24,7 @@ from ..errors import Refused, ill_filled
 from ..paging import Cursor, Limit, Number, Piece, by_place
 from ..permissions import in_project
 from ..schemas import Strict
-from .datasets import DATASET, DatasetWhole, made_one
+from .datasets import DATASET, DatasetDetail, reload_dataset
 
 router = Router(tags=["Imports"])
 IMPORTS = "/{slug:organisation}/{slug:project}/imports"
@@ -148,12 +148,12 @@ def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
     return {**known, "chosen": form.asked.mapped, "bad": sum(row.what == "bad" for row in rows), "rows": rows}
 
 
-@router.post(f"{IMPORT}/start", response={201: DatasetWhole})
+@router.post(f"{IMPORT}/start", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def start_import(request: Any, upload: UUID, body: StartImport) -> Any:
     """Have a job make a data set of the file. What became of its rows is in the job's result and in the faults."""
     found, seen, form = looked_at(request.project, upload, body)
-    return made_one(request, launch(request.project, request.user, found, form, seen))
+    return reload_dataset(request, launch(request.project, request.user, found, form, seen))
 
 
 @router.get(f"{DATASET}/faults", response=Piece[FaultRow])

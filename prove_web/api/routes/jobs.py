@@ -19,7 +19,7 @@ from prove_web.live.views import one_of
 from training_worker.jobs.console import LOG
 
 from ..errors import Refused
-from ..paging import Cursor, Limit, Piece, Told, by_place
+from ..paging import Cursor, Description, Limit, Piece, by_place
 from ..permissions import in_project
 from ..schemas import JobOut, Strict
 
@@ -77,7 +77,7 @@ def read_log(request: Any, job: UUID) -> Any:
 def list_events(
     request: Any,
     job: UUID,
-    after: Annotated[int, Field(ge=0, le=2**63 - 1), Told("`id` of the last event that is known.")] = 0,
+    after: Annotated[int, Field(ge=0, le=2**63 - 1), Description("`id` of the last event that is known.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Any:
     """What a job reported after an event, oldest first; ask again with the last `id` to hear what is new."""

@@ -73,7 +73,7 @@ class QueueOut(Schema):
     url: str
 
 
-class QueueWhole(QueueOut):
+class QueueDetail(QueueOut):
     questions: list[dict[str, Any]]
     source: dict[str, Any]
     sampling: dict[str, Any]
@@ -86,10 +86,10 @@ def list_queues(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
     page = by_key(rows, "number", cursor, limit)
     stands = standings(page["items"])
-    return page | {"items": [told(queue, stands[queue.pk]) for queue in page["items"]]}
+    return page | {"items": [serialize_queue(queue, stands[queue.pk]) for queue in page["items"]]}
 
 
-def told(queue: Queue, standing: Any) -> dict[str, Any]:
+def serialize_queue(queue: Queue, standing: Any) -> dict[str, Any]:
     names = ("number", "name", "instructions", "reviewers", "pull", "blind", "created_at", "closed_at")
     return {name: getattr(queue, name) for name in names} | {
         "by": username(queue.created_by),
@@ -103,12 +103,12 @@ def told(queue: Queue, standing: Any) -> dict[str, Any]:
     }
 
 
-def whole(request: Any, queue: Queue) -> dict[str, Any]:
+def serialize_queue_detail(request: Any, queue: Queue) -> dict[str, Any]:
     """With its questions; a search for rewards that it was drawn by is told after one's own blind reviews."""
-    return told(queue, standings([queue])[queue.pk]) | drawn(queue, Blind(request.user, request.project))
+    return serialize_queue(queue, standings([queue])[queue.pk]) | drawn(queue, Blind(request.user, request.project))
 
 
-@router.post(QUEUES, response={201: QueueWhole})
+@router.post(QUEUES, response={201: QueueDetail})
 @in_project(Action.LAUNCH)
 def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     """A queue of what a search finds. Without questions of its own it asks those of the form."""
@@ -118,10 +118,10 @@ def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     form = NewQueue(request.project, posted(start | called(request.project, sent)))
     if not form.is_valid():
         raise ill_filled(form.errors)
-    made = queue_of(form, request.user, asked_schema(questions))
+    made = queue_of(form, request.user, parse_questions(questions))
     if made is None:
         raise ill_filled(form.errors)
-    return whole(request, made)
+    return serialize_queue_detail(request, made)
 
 
 def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
     return sent | {"people": [str(numbers.get(name, name)) for name in people]}
 
 
-def asked_schema(questions: Any) -> LabelSchema:
+def parse_questions(questions: Any) -> LabelSchema:
     """Raises Refused."""
     if questions is None:
         return PLAIN
@@ -142,14 +142,14 @@ def asked_schema(questions: Any) -> LabelSchema:
         raise Refused(422, str(why), "body.questions", "Mend the question.") from None
 
 
-@router.get(QUEUE, response=QueueWhole)
+@router.get(QUEUE, response=QueueDetail)
 @in_project(Action.VIEW)
 def read_queue(request: Any, queue: Number) -> Any:
     """One queue with its questions."""
-    return whole(request, one_queue(request.project, queue))
+    return serialize_queue_detail(request, one_queue(request.project, queue))
 
 
-@router.post(f"{QUEUE}/change", response=QueueWhole)
+@router.post(f"{QUEUE}/change", response=QueueDetail)
 @in_project(Action.LAUNCH)
 def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ignore[valid-type]
     """Change how a queue is reviewed; what is left out stays. Its questions stay once anybody has answered."""
@@ -159,22 +159,22 @@ def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ign
     if questions is not None and found.items.filter(reviews__isnull=False).exists():
         told_so = "Somebody has answered the questions of this queue, so they stay."
         raise Refused(409, told_so, "body.questions", "Make another queue.")
-    schema = read_schema(found.schema) if questions is None else asked_schema(questions)
+    schema = read_schema(found.schema) if questions is None else parse_questions(questions)
     form = QueueForm(request.project, posted(as_initial(found) | called(request.project, sent)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     reworked(found, form, request.user, schema)
-    return whole(request, one_queue(request.project, queue))
+    return serialize_queue_detail(request, one_queue(request.project, queue))
 
 
-@router.post(f"{QUEUE}/close", response=QueueWhole)
+@router.post(f"{QUEUE}/close", response=QueueDetail)
 @in_project(Action.LAUNCH)
 def close_queue(request: Any, queue: Number, body: Closing) -> Any:
     """Take no more answers in a queue, or take them again; drafts are kept."""
     found = one_queue(request.project, queue)
     if body.closed != (found.closed_at is not None):
         close(found, timezone.now() if body.closed else None)
-    return whole(request, one_queue(request.project, queue))
+    return serialize_queue_detail(request, one_queue(request.project, queue))
 
 
 @router.get(f"{QUEUE}/labels")

@@ -19,8 +19,8 @@ from prove_web.review.item_page import item_of, refusal
 from prove_web.review.labels import Narrowed, narrowed
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.queue_pages import one_queue
-from prove_web.review.reviewing import Given, Kept, Stale, finish, mine, save_draft, skip, undo
 from prove_web.review.reviewing import Refused as NotTaken
+from prove_web.review.reviewing import SaveResult, Stale, Submission, finish, mine, save_draft, skip, undo
 from prove_web.review.schema import read_schema
 
 from ..errors import Refused
@@ -60,7 +60,7 @@ class ReviewOut(Schema):
         return username(review.reviewer)
 
 
-class ItemWhole(ItemOut):
+class ItemDetail(ItemOut):
     """`mine` is one's own review; `others` are complete ones, once one may know them."""
 
     turns: list[dict[str, Any]]
@@ -134,7 +134,7 @@ def waiting_of(request: Any, item: Item) -> set[int]:
     return Blind(request.user, request.project).among([item.trajectory_id])
 
 
-@router.get(ITEM, response=ItemWhole)
+@router.get(ITEM, response=ItemDetail)
 @in_project(Action.ANNOTATE)
 def read_item(request: Any, queue: Number, position: Number) -> Any:
     """One item: what is asked about, one's own review, and, once one may know them, those of others."""
@@ -158,7 +158,7 @@ def read_item(request: Any, queue: Number, position: Number) -> Any:
 def submit_review(request: Any, queue: Number, position: Number, body: Said) -> Any:
     """Complete one's review of an item, keep it as a draft, or skip the item. 409 where it was saved elsewhere."""
     item = item_of(request, queue, position)
-    given = given_by(item, shape_of(item.trajectory), body)
+    given = build_submission(item, shape_of(item.trajectory), body)
     try:
         if body.action == "draft":
             kept = save_draft(item, request.user, given)
@@ -171,18 +171,18 @@ def submit_review(request: Any, queue: Number, position: Number, body: Said) -> 
     return submitted(kept)
 
 
-def submitted(kept: Kept) -> dict[str, Any]:
+def submitted(kept: SaveResult) -> dict[str, Any]:
     state = Item.objects.values_list("state", flat=True).get(pk=kept.review.item_id)
     return {"review": kept.review, "extra": kept.extra, "state": state}
 
 
-def given_by(item: Item, shape: Shape, body: Said) -> Given:
+def build_submission(item: Item, shape: Shape, body: Said) -> Submission:
     """The body as the page's form would have sent it, so that it is checked by the same code."""
     whole: dict[str, Any] = {**body.answers}
     for group in ("turns", "calls", "corrected"):
         whole[group] = {str(number): told for number, told in getattr(body, group).items()}
     fields = values(whole) | {"comment": [body.comment]}
-    return Given(read(read_schema(item.queue.schema), shape, fields), body.revision, body.seconds)
+    return Submission(read(read_schema(item.queue.schema), shape, fields), body.revision, body.seconds)
 
 
 def not_taken(why: NotTaken | Drifted | NotChecked) -> Refused:

@@ -13,7 +13,7 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.defaults import REWARD
 from prove_web.experiments.models import SavedReward
 from prove_web.experiments.saved_rewards import key, save
-from prove_web.experiments.what_if.asked import within
+from prove_web.experiments.what_if.params import within
 from training_worker.prove.reward import BadReward, read_reward
 
 from ..errors import Refused

@@ -12,7 +12,7 @@ from prove_web.experiments import dry_run
 from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.dry_run import Trial
 from prove_web.experiments.forms import RunForm
-from prove_web.experiments.launching import told_of
+from prove_web.experiments.launching import build_launch_preview
 from prove_web.experiments.models import RunKind
 
 from ..errors import Refused, ill_filled
@@ -68,7 +68,7 @@ class Forecast(Schema):
 @in_project(Action.LAUNCH)
 def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """What a run of these settings would take: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
-    told = told_of(checked(request.project, body))
+    told = build_launch_preview(checked(request.project, body))
     rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
     return {"line": told["forecast"], **rest}
 

@@ -12,13 +12,13 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments import run_metadata
 from prove_web.experiments.detail import run_of
-from prove_web.experiments.run_metadata import NotesDiffer, NotKept
+from prove_web.experiments.run_metadata import InvalidMetadata, NotesDiffer
 
 from ..errors import Refused
 from ..paging import Number
 from ..permissions import in_project
 from ..schemas import Strict
-from .runs import RUN, RunWhole
+from .runs import RUN, RunDetail
 
 router = Router(tags=["Runs"])
 Tags = list[Annotated[str, Field(max_length=200)]]
@@ -33,7 +33,7 @@ class Marks(Strict):
     pinned: bool | None = None
 
 
-class Kept(Strict):
+class RunUpdate(Strict):
     """What is left out stays as it is."""
 
     name: str | None = Field(None, max_length=500)
@@ -51,7 +51,7 @@ class Notes(Schema):
     revision: str
 
 
-@router.post(f"{RUN}/mark", response=RunWhole)
+@router.post(f"{RUN}/mark", response=RunDetail)
 @in_project(Action.ANNOTATE)
 def mark_run(request: Any, run: Number, body: Marks) -> Any:
     """Tag a run, and pin it."""
@@ -66,9 +66,9 @@ def mark_run(request: Any, run: Number, body: Marks) -> Any:
     return run_of(request.project, run)
 
 
-@router.post(f"{RUN}/keep", response=RunWhole)
+@router.post(f"{RUN}/keep", response=RunDetail)
 @in_project(Action.LAUNCH)
-def keep_run(request: Any, run: Number, body: Kept) -> Any:
+def keep_run(request: Any, run: Number, body: RunUpdate) -> Any:
     """Rename a run, archive it or take it back, choose its baseline."""
     found, told = run_of(request.project, run), body.dict(exclude_unset=True)
     base = run_of(request.project, body.base) if body.base is not None else None
@@ -112,5 +112,5 @@ def explained(where: str) -> Iterator[None]:
         yield
     except NotesDiffer:
         raise
-    except NotKept as why:
+    except InvalidMetadata as why:
         raise Refused(422, str(why), where, "Change it and send the request again.") from None

@@ -17,8 +17,8 @@ from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.metric_api import BadQuery, metrics_of
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.experiments.rollouts import NoRollouts, groups_of, rollout_of
-from prove_web.experiments.search import Found
 from prove_web.experiments.search import Query as Sought
+from prove_web.experiments.search import SearchResults
 from training_worker.prove.trajectory import dumps
 
 from ..errors import Refused
@@ -32,7 +32,7 @@ router = Router(tags=["Curves and rollouts"])
 Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
-class MetricsAsked(Schema):
+class MetricsQuery(Schema):
     """Which values of which metrics, over which steps, in so many points."""
 
     names: str = Field("", max_length=2_000, description="Metrics with commas between them; those of the charts.")
@@ -90,7 +90,7 @@ class CheckpointOut(Schema):
 
 @router.get(f"{RUN}/metrics", response=Metrics)
 @in_project(Action.VIEW)
-def read_metrics(request: Any, run: Number, asked: Query[MetricsAsked]) -> Any:
+def read_metrics(request: Any, run: Number, asked: Query[MetricsQuery]) -> Any:
     """The values of a run's metrics at any resolution."""
     try:
         return metrics_of(run_of(request.project, run), request.GET)
@@ -122,7 +122,7 @@ def find_rollouts(
     if query.strange:
         do = "Use tool:, end:, example:, and reward, advantage, step, calls, failed, tokens with < <= = >= >."
         raise Refused(422, f"This says nothing: {' '.join(query.strange)[:200]}", "query.q", do)
-    return by_place(Found(run_of(request.project, run), query, order), cursor, limit)
+    return by_place(SearchResults(run_of(request.project, run), query, order), cursor, limit)
 
 
 @router.get(f"{RUN}/rollouts.jsonl")

@@ -10,7 +10,7 @@ from django.db import transaction
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.roles import Action
 from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.detail import run_of
@@ -22,7 +22,7 @@ from prove_web.experiments.querysets import measured
 from prove_web.experiments.reward_scale import in_words
 from prove_web.experiments.table import rows
 from prove_web.experiments.table.columns import column
-from prove_web.experiments.table.params import asked
+from prove_web.experiments.table.params import parse_params
 from prove_web.live.jobs import request_stop
 from training_worker.prove.event_data import readable
 
@@ -111,7 +111,7 @@ class RunRow(RunOut):
         return run.job_id
 
 
-class RunWhole(RunOut):
+class RunDetail(RunOut):
     notes: str
     config: dict[str, Any]
     varied: dict[str, Any]
@@ -140,7 +140,7 @@ class RunsWanted(Schema):
 @in_project(Action.VIEW)
 def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
     """The project's runs as its table has them."""
-    found, sought = rows.found(request.project, asked(wanted.dict()))
+    found, sought = rows.filter_runs(request.project, parse_params(wanted.dict()))
     if sought.fault:
         where = f"query.q, character {sought.fault.at + 1}"
         raise Refused(422, sought.fault.message, where, "Change the search there.")
@@ -151,12 +151,12 @@ def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limi
     return by_place(measured(rows.ordered(found, wanted.sort)), cursor, limit)
 
 
-@router.post(RUNS, response={201: RunWhole})
+@router.post(RUNS, response={201: RunDetail})
 @in_project(Action.LAUNCH)
 def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Put a run into the queue, as the launch form does: what is left out has its usual value, or the cloned run's."""
     with transaction.atomic():
-        hold_kept(request.project)
+        lock_active_project(request.project)
         try:
             form = filled_form(request.project, body.dict(exclude_unset=True))
         except NotThere as why:
@@ -167,14 +167,14 @@ def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     return run_of(request.project, run.number)
 
 
-@router.get(RUN, response=RunWhole)
+@router.get(RUN, response=RunDetail)
 @in_project(Action.VIEW)
 def read_run(request: Any, run: Number) -> Any:
     """One run with its configuration and its job."""
     return run_of(request.project, run)
 
 
-@router.post(f"{RUN}/stop", response=RunWhole)
+@router.post(f"{RUN}/stop", response=RunDetail)
 @in_project(Action.LAUNCH)
 def stop_run(request: Any, run: Number, body: Stop) -> Any:
     """Ask a run to stop after its step, with a checkpoint, or now."""
@@ -182,7 +182,7 @@ def stop_run(request: Any, run: Number, body: Stop) -> Any:
     return run_of(request.project, run)
 
 
-@router.post(f"{RUN}/resume", response=RunWhole)
+@router.post(f"{RUN}/resume", response=RunDetail)
 @in_project(Action.LAUNCH)
 def resume_run(request: Any, run: Number) -> Any:
     """Go on with a run that was stopped, failed or lost, from its newest checkpoint."""

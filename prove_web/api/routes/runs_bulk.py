@@ -8,11 +8,11 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.experiments.run_metadata import NotKept
+from prove_web.experiments.run_metadata import InvalidMetadata
 from prove_web.experiments.table.bulk import ACTS, MARKS, MOST, chosen, do
-from prove_web.experiments.table.bulk_pages import given_for
-from prove_web.experiments.table.params import asked
-from prove_web.experiments.table.rows import found
+from prove_web.experiments.table.bulk_pages import parse_action_value
+from prove_web.experiments.table.params import parse_params
+from prove_web.experiments.table.rows import filter_runs
 
 from ..errors import Refused
 from ..paging import Number
@@ -72,15 +72,15 @@ def done(request: Any, body: MarkRuns | ActOnRuns, act: Any) -> dict[str, Any]:
     """Raises Refused."""
     if (body.runs is None) == (body.q is None):
         raise Refused(422, "Name the runs, or a search that finds them.", "body.runs", "Send `runs` or `q`.")
-    view = asked({"q": body.q or "", "archived": body.archived})
-    if fault := found(request.project, view)[1].fault:
+    view = parse_params({"q": body.q or "", "archived": body.archived})
+    if fault := filter_runs(request.project, view)[1].fault:
         raise Refused(422, fault.message, "body.q", "Change the search. Nothing was changed.")
     data = {name: str(value) for name, value in body.dict(include={"act", "tag", "base"}, exclude_none=True).items()}
     data |= {"all": "yes"} if body.runs is None else {"runs": ",".join(map(str, dict.fromkeys(body.runs)))}
     try:
-        given = given_for(request.project, request.user, data)
+        given = parse_action_value(request.project, request.user, data)
         runs, missing = chosen(request.project, data, view)
         told = do(act, runs, given, missing)
-    except NotKept as why:
+    except InvalidMetadata as why:
         raise Refused(422, str(why), "body", "Change it and send the request again.") from None
     return {name: getattr(told, name) for name in ("changed", "same", "refused", "undo")}

@@ -14,8 +14,8 @@ from pydantic import Field
 from prove_web.accounts import saved_views
 from prove_web.accounts.models import SavedView
 from prove_web.accounts.roles import Action
-from prove_web.accounts.saved_views import NotKept
-from prove_web.experiments.table.params import asked
+from prove_web.accounts.saved_views import SavedViewError
+from prove_web.experiments.table.params import parse_params
 from prove_web.trajectories.list_params import address
 
 from ..errors import Refused
@@ -29,7 +29,7 @@ VIEW = VIEWS + "/{int:view}"
 Page = Literal["trajectories", "runs"]
 ADDRESSES: dict[str, Callable[[Mapping[str, str]], str]] = {
     "trajectories": address,
-    "runs": lambda told: asked(told).address,
+    "runs": lambda told: parse_params(told).address,
 }
 
 
@@ -83,7 +83,7 @@ def keep_view(request: Any, body: ViewIn) -> Any:
     try:
         query = ADDRESSES[body.page](body.asks)
         return saved_views.store(request.project, request.user, body.page, body.name.strip(), query)
-    except NotKept as why:
+    except SavedViewError as why:
         raise Refused(422, str(why), "body.name", "Choose another name.") from None
 
 
@@ -94,7 +94,7 @@ def rename_view(request: Any, view: Key, body: Renamed) -> Any:
     found = view_of(request, view)
     try:
         saved_views.rename(found, body.name.strip())
-    except NotKept as why:
+    except SavedViewError as why:
         raise Refused(422, str(why), "body.name", "Choose another name.") from None
     return found
 

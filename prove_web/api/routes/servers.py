@@ -50,7 +50,7 @@ class ToolOut(Schema):
         return entry.tool.description
 
 
-class ToolWhole(ToolOut):
+class ToolDetail(ToolOut):
     """With its parameters as a JSON schema, as a model is shown them."""
 
     parameters: dict[str, Any]
@@ -65,7 +65,7 @@ class ToolWhole(ToolOut):
 def list_servers(request: Any) -> Any:
     """All servers, those that are switched off in the project among them."""
     off, known = environment_of(request.project).off, health(SERVERS)
-    return [told(name, name not in off, known[name]) for name in SERVERS]
+    return [serialize_server(name, name not in off, known[name]) for name in SERVERS]
 
 
 @router.get(f"{IN_PROJECT}/servers/{{slug:server}}", response=ServerOut)
@@ -74,10 +74,10 @@ def read_server(request: Any, server: str) -> Any:
     """One server."""
     if server not in SERVERS:
         raise Http404(f"There is no server “{server[:40]}”.")
-    return told(server, server not in environment_of(request.project).off, health([server])[server])
+    return serialize_server(server, server not in environment_of(request.project).off, health([server])[server])
 
 
-def told(name: str, on: bool, health: Any) -> dict[str, Any]:
+def serialize_server(name: str, on: bool, health: Any) -> dict[str, Any]:
     found = card(name)
     names = ("name", "category", "description", "tools", "rules", "laws")
     return {each: getattr(found, each) for each in names} | {
@@ -100,7 +100,7 @@ def list_tools(
     return search(q, kind, [server] if server in on else on) if not server or server in on else []
 
 
-@router.get(f"{IN_PROJECT}/tools/{{slug:tool}}", response=ToolWhole)
+@router.get(f"{IN_PROJECT}/tools/{{slug:tool}}", response=ToolDetail)
 @in_project(Action.VIEW)
 def read_tool(request: Any, tool: str) -> Any:
     """One tool, with its parameters as a JSON schema."""

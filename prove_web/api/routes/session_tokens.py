@@ -49,7 +49,7 @@ class ConnectMake(Strict):
     writes: bool = Field(False, description="Whether the client may call tools that write.")
 
 
-class ConnectMade(Schema):
+class ConnectTokenCreated(Schema):
     """`address` is where the client connects, with the token in it. It is told this once."""
 
     token: str
@@ -63,7 +63,7 @@ def list_session_tokens(request: Any, session: Key) -> Any:
     return of(request, session).tokens.select_related("made_by")[:200]
 
 
-@router.post(TOKENS, response={201: ConnectMade})
+@router.post(TOKENS, response={201: ConnectTokenCreated})
 @in_project(Action.ANNOTATE)
 def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
     """Let an MCP client into a session. What a program makes with an API token ends with that token."""
@@ -72,7 +72,7 @@ def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
         raise not_rebuilt(ServerGone(", ".join(target.servers)))
     made_with = request.auth if isinstance(request.auth, ApiToken) else None
     try:
-        text = tokens.asked_for(target, request.user, body.name, body.writes, made_with)
+        text = tokens.create_token(target, request.user, body.name, body.writes, made_with)
     except tokens.NotIssued as why:
         raise Refused(422, str(why), "body.name", "Change it and send the request again.") from None
     return {"token": text, "address": request.build_absolute_uri(f"{PREFIX}/{text}/")}

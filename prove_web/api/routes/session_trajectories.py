@@ -11,7 +11,7 @@ from prove_web.accounts.roles import Action
 from prove_web.servers.session_from_trajectory import NoWorld
 from prove_web.servers.session_page import gone
 from prove_web.servers.session_services import MOST_CALLS
-from prove_web.servers.session_to_trajectory import LONGEST, MOST, chosen, kept_of, offered, tidy
+from prove_web.servers.session_to_trajectory import LONGEST, MOST, chosen, offered, save_trajectory, tidy
 from prove_web.servers.views.sessions import of
 from prove_web.servers.world_cache import ServerGone
 from prove_web.trajectories.fork_view import differs, opened
@@ -66,7 +66,7 @@ def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
     used = chosen(calls) if body.use is None else [each for each in calls if each.position in body.use]
     said = {position: tidy(body.say.get(position, "")) for position in known}
     try:
-        return with_project(kept_of(request.project, request.user, source, calls, used, said), request.project)
+        return with_project(save_trajectory(request.project, request.user, source, calls, used, said), request.project)
     except Rejected as why:
         raise Refused(422, str(why), "body", "Say what a user would, and leave out what is no part of it.") from None
 

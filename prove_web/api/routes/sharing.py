@@ -63,7 +63,7 @@ class ShareLink(Strict):
     days: int = Field(USUAL, description=f"How long it lasts: {', '.join(map(str, DAYS))}.")
 
 
-class ShareMade(Schema):
+class ShareCreated(Schema):
     """`address` is the link. It is told this once."""
 
     share: ShareOut
@@ -99,7 +99,7 @@ def list_shares(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
     return by_key(visible(request).select_related("made_by", "project__organisation"), "pk", cursor, limit)
 
 
-@router.post(SHARES, response={201: ShareMade})
+@router.post(SHARES, response={201: ShareCreated})
 @in_project(Action.LAUNCH)
 def make_share(request: Any, body: ShareLink) -> Any:
     """A link by which whoever has it reads one page, without signing in, until it expires or is withdrawn."""
@@ -109,7 +109,7 @@ def make_share(request: Any, body: ShareLink) -> Any:
         raise Refused(422, "There is no page to share at this address.", "body.page", do)
     try:
         made, secret = links.make(request.project, request.user, wanted, body.days)
-    except links.NotMade as why:
+    except links.ShareLinkError as why:
         raise Refused(422, str(why), "body.days", "Change it and send the request again.") from None
     return {"share": made, "address": address_of(request, secret)}
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from ninja import Router, Schema
 from pydantic import Field
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run, Sweep
 from prove_web.experiments.sweep_analysis import weights
@@ -111,14 +111,14 @@ class Importance(Schema):
     sign: str
 
 
-class SweepWhole(SweepOut):
+class SweepDetail(SweepOut):
     """`importance` is there once eight members have ended; the setting that explains most is first."""
 
     runs: list[SweepMember]
     importance: list[Importance]
 
 
-class StopAsked(Schema):
+class StopRequested(Schema):
     asked: int = Field(description="Members that were not over, and are asked to stop.")
 
 
@@ -129,31 +129,31 @@ def list_sweeps(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     return by_key(counted(Sweep.objects.filter(project=request.project)), "number", cursor, limit)
 
 
-@router.post(SWEEPS, response={201: SweepWhole})
+@router.post(SWEEPS, response={201: SweepDetail})
 @in_project(Action.LAUNCH)
 def launch_sweep(request: Any, body: SweepBody) -> Any:
     """Put all members of a sweep into the queue, or none where one of them could not be launched."""
     with transaction.atomic():
-        hold_kept(request.project)
+        lock_active_project(request.project)
         sweep = launch_all(request.project, request.user, checked(request.project, body))
-    return whole(request.project, sweep.number)
+    return load_sweep(request.project, sweep.number)
 
 
-@router.get(SWEEP, response=SweepWhole)
+@router.get(SWEEP, response=SweepDetail)
 @in_project(Action.VIEW)
 def read_sweep(request: Any, sweep: Number) -> Any:
     """One sweep with its members, and how much of their order each setting explains."""
-    return whole(request.project, sweep)
+    return load_sweep(request.project, sweep)
 
 
-@router.post(f"{SWEEP}/stop", response=StopAsked)
+@router.post(f"{SWEEP}/stop", response=StopRequested)
 @in_project(Action.LAUNCH)
 def stop_sweep(request: Any, sweep: Number, body: Stop) -> Any:
     """Ask every member that is not over to stop: after its step, with a checkpoint, or now."""
     return {"asked": stop_all(sweep_of(request.project, sweep), body.level)}
 
 
-def whole(project: Any, number: int) -> Sweep:
+def load_sweep(project: Any, number: int) -> Sweep:
     """The sweep with what its page shows. Raises Http404."""
     sweep_of(project, number)
     found = counted(Sweep.objects.filter(project=project, number=number)).get()

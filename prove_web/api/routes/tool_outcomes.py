@@ -14,7 +14,7 @@ from prove_web.experiments.call_tree import parted
 from prove_web.experiments.call_tree_layout import Branch
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.group_pages import opened
-from prove_web.experiments.outcome_views import asked_range, looked_at
+from prove_web.experiments.outcome_views import looked_at, parse_range
 from prove_web.experiments.rollouts import NoRollouts
 from prove_web.experiments.tool_outcomes import Line, Range, narrowed
 
@@ -127,7 +127,7 @@ def read_outcomes(request: Any, run: Number, asked: Query[Narrowed]) -> Any:
     if known["first"] is None:
         return {**known, "left": 0, "tools": []}
     every, told = Range(known["first"], known["last"]), posted(asked.dict(by_alias=True))
-    steps, against = asked_range(told, "", every) or every, asked_range(told, "against_", every)
+    steps, against = parse_range(told, "", every) or every, parse_range(told, "against_", every)
     left, lines = looked_at(found, steps, against, offered(request.project))
     shown = narrowed(lines, server=asked.server, words=asked.q, seen=not asked.all)
     return {"first": steps.first, "last": steps.last, "left": left, "tools": shown}

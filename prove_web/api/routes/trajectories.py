@@ -10,8 +10,8 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
-from prove_web.experiments.what_if.asked import asked as reward_asked
 from prove_web.experiments.what_if.pages import answer
+from prove_web.experiments.what_if.params import parse_params as reward_asked
 from prove_web.review.blinding import Blind, blind_since, covered
 from prove_web.trajectories.detail_context import done
 from prove_web.trajectories.models import Trajectory
@@ -87,7 +87,7 @@ class TrajectoryRow(Schema):
         return row.get_absolute_url()
 
 
-class Found(Schema):
+class TrajectoryPage(Schema):
     """`count` is of all that were found, up to 10,000; `more` where there are more than that."""
 
     items: list[TrajectoryRow]
@@ -96,7 +96,7 @@ class Found(Schema):
     more: bool
 
 
-class TrajectoryWhole(TrajectoryRow):
+class TrajectoryDetail(TrajectoryRow):
     """`record` is the conversation and its ground truth, `rollout` a policy's attempt at it.
 
     Who has yet to review it blindly is told no reward (`blind`).
@@ -146,7 +146,7 @@ class Scored(Schema):
     rank: float | None
 
 
-@router.get(f"{IN_PROJECT}/trajectories", response=Found)
+@router.get(f"{IN_PROJECT}/trajectories", response=TrajectoryPage)
 @in_project(Action.VIEW)
 def list_trajectories(
     request: Any,
@@ -174,7 +174,7 @@ def with_project(row: Trajectory, project: Any) -> Trajectory:
     return row
 
 
-@router.get(TRAJECTORY, response=TrajectoryWhole)
+@router.get(TRAJECTORY, response=TrajectoryDetail)
 @in_project(Action.VIEW)
 def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
     """One trajectory with its record and, where it is an attempt, what the policy did."""

@@ -43,7 +43,7 @@ class WebhookOut(Schema):
         return username(hook.made_by)
 
 
-class WebhookMade(Schema):
+class WebhookCreated(Schema):
     """`secret` signs what is sent (HMAC-SHA256). It is told this once."""
 
     webhook: WebhookOut
@@ -88,7 +88,7 @@ def list_webhooks(
     return by_key(rows.select_related("made_by"), "pk", cursor, limit)
 
 
-@router.post(HOOKS, response={201: WebhookMade})
+@router.post(HOOKS, response={201: WebhookCreated})
 @in_project(Action.MANAGE)
 def make_webhook(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     """Have an address outside told of every alert. Nothing is sent yet; its secret is in this answer alone."""

@@ -22,7 +22,7 @@ from prove_web.trajectories.conversation import of_rollout
 
 from ..rollouts import examples_of
 from .behaviour import KINDS, LENGTHS, Filter, Pair, pairs
-from .eval_rollouts import NotKept, rollout_at
+from .eval_rollouts import RolloutsUnavailable, rollout_at
 from .sources import Side, offered, require_alike, side_of
 
 ROWS = 50
@@ -42,13 +42,13 @@ def run_behaviour(request: ProjectRequest) -> HttpResponse:
     try:
         require_alike(first, second)
         found = pairs(first.attempts(), second.attempts())
-    except NotKept as why:
+    except RolloutsUnavailable as why:
         context |= {"why": str(why), **instead(request.project, first, second)}
         return render(request, "experiments/compare/behaviour.html", context)
     return render(request, "experiments/compare/behaviour.html", context | listed(found, request.GET))
 
 
-def asked(query: QueryDict) -> Filter:
+def parse_filter(query: QueryDict) -> Filter:
     kind, length = query.get("kind", ""), query.get("length", "")
     return Filter(
         kind if kind in (*KINDS, "flipped") else "",
@@ -59,7 +59,7 @@ def asked(query: QueryDict) -> Filter:
 
 
 def listed(found: list[Pair], query: QueryDict) -> dict[str, Any]:
-    only = asked(query)
+    only = parse_filter(query)
     counts = Counter(pair.kind for pair in found)
     tools = Counter(tool for pair in found for tool in pair.tools)
     return {
@@ -106,13 +106,13 @@ def run_beside(request: ProjectRequest) -> HttpResponse:
     if first.run is None or second.run is None:
         raise Http404("Items of evaluations stand beside each other on the pages of evaluations.")
     try:
-        found = asked(request.GET)(pairs(first.attempts(), second.attempts()))
+        found = parse_filter(request.GET)(pairs(first.attempts(), second.attempts()))
         at = next((at for at, pair in enumerate(found) if pair.first.key == context["item"]), None)
         if at is None:
             raise Http404("The two have no such conversation in common.")
         pair = found[at]
-        sides = [shown(first, pair, "a-"), shown(second, pair, "b-")]
-    except NotKept as why:
+        sides = [build_side_context(first, pair, "a-"), build_side_context(second, pair, "b-")]
+    except RolloutsUnavailable as why:
         return render(request, "experiments/compare/beside.html", context | {"why": str(why)})
     context |= {"pair": pair, "sides": sides, "place": at + 1, "count": len(found)}
     context |= {"earlier": found[at - 1].first.key if at else "", "later": key_after(found, at)}
@@ -123,7 +123,7 @@ def key_after(found: list[Pair], at: int) -> str:
     return found[at + 1].first.key if at + 1 < len(found) else ""
 
 
-def shown(side: Side, pair: Pair, key: str) -> dict[str, Any]:
+def build_side_context(side: Side, pair: Pair, key: str) -> dict[str, Any]:
     """One side with its conversation, the call at which they part marked. Raises NotKept."""
     assert side.run is not None
     one = pair.first if key == "a-" else pair.second

@@ -45,7 +45,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Told:
+class CurveData:
     """What the runs told: by run and metric a curve, and by run its places; a point is the mean over `every` steps."""
 
     curves: dict[tuple[int, str], Curve]
@@ -53,7 +53,7 @@ class Told:
     every: int
 
 
-def read(runs: Sequence[Run], metrics: Sequence[str], first: int = 0, last: int | None = None) -> Told:
+def read(runs: Sequence[Run], metrics: Sequence[str], first: int = 0, last: int | None = None) -> CurveData:
     """The metrics as the address names them; at most three queries."""
     keys = [run.pk for run in runs]
     every = stride(keys, first, last)
@@ -71,7 +71,7 @@ def read(runs: Sequence[Run], metrics: Sequence[str], first: int = 0, last: int 
             for number, name in enumerate(mine):
                 there = [(line["at"], line[f"m{number}"]) for line in lines if line[f"m{number}"] is not None]
                 curves[key, name] = Curve([at for at, _ in there], [value for _, value in there])
-    return Told(curves, places, every)
+    return CurveData(curves, places, every)
 
 
 def bare(name: str) -> str:
@@ -141,7 +141,7 @@ def described(chart: Any, title: str) -> dict[str, Any]:
     return {"title": chart.title if alone else f"{chart.title}: {title}", "unit": chart.unit, "help": [chart.help[at]]}
 
 
-def drawn_of(lot: Group, name: str, told: Told, asked: Chosen) -> dict[str, Any] | None:
+def drawn_of(lot: Group, name: str, told: CurveData, asked: Chosen) -> dict[str, Any] | None:
     """The line of a group; None where none of its runs told the metric, or has a place on the axis."""
     members = [run for run in lot.runs if told.curves[run.pk, name].steps]
     members = [run for run in members if told.places[run.pk].of(asked.axis, []) is not None]
@@ -155,7 +155,7 @@ def drawn_of(lot: Group, name: str, told: Told, asked: Chosen) -> dict[str, Any]
     return line
 
 
-def along(members: Sequence[Run], told: Told, axis: str, steps: list[int]) -> list[float]:
+def along(members: Sequence[Run], told: CurveData, axis: str, steps: list[int]) -> list[float]:
     """Where the steps lie: of several runs at the mean of their places, of those that reach the step."""
     if axis == "step":
         return list(steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..config_display import as_text, given_to
+from ..config_display import as_text, get_logged_config
 from ..defaults import EVALUATE, REWARD, START
 from ..form_fields import plain
 from ..forms import RunForm, belongs, flat, of_reward, worded
@@ -41,7 +41,7 @@ class Field:
 def settings_of(run: Run) -> Settings:
     """All settings of a run, the usual ones included; those that its kind does not have are left out."""
     if run.kind == RunKind.OUTSIDE:
-        given = outside.settings(given_to(run))
+        given = outside.settings(get_logged_config(run))
         return {"kind": run.get_kind_display(), **{name: as_text(value) for name, value in given.items()}}
     usual = {name: value for name, value in START.items() if name not in EVALUATE and belongs(name, run.kind)}
     rewards = as_fields({**REWARD, **(run.config.get("reward") or {})}) if run.kind != "sft" else {}

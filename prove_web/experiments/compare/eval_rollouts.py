@@ -26,7 +26,7 @@ LARGEST = 256_000_000  # bytes of a file that is read for a page
 FILES = 48  # that are kept in memory, in short
 
 
-class NotKept(Exception):
+class RolloutsUnavailable(Exception):
     """Held-out rollouts that cannot be read here; says why and what to do."""
 
 
@@ -53,16 +53,18 @@ def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
     try:
         about = path.stat()
     except OSError:
-        raise NotKept(why_missing(run)) from None
+        raise RolloutsUnavailable(why_missing(run)) from None
     if about.st_size > LARGEST:
-        raise NotKept(
+        raise RolloutsUnavailable(
             f"The held-out rollouts of run {run.number} are {about.st_size / 1e6:.0f} MB, more than is read for a page "
             f"({LARGEST / 1e6:.0f} MB). Evaluate both on a benchmark instead."
         )
     try:
         return read(path, about.st_mtime_ns, about.st_size)
     except (OSError, UnreadableData, ValueError) as error:
-        raise NotKept(f"The held-out rollouts of run {run.number} cannot be read: the file may be damaged.") from error
+        raise RolloutsUnavailable(
+            f"The held-out rollouts of run {run.number} cannot be read: the file may be damaged."
+        ) from error
 
 
 def why_missing(run: Run) -> str:
@@ -104,6 +106,6 @@ def rollout_at(run: Run, side: Side, mode: Mode, line: int) -> Rollout:
         with path.open("rb") as file:
             return loads(Rollout, next(islice(file, line, None), b""))
     except OSError:
-        raise NotKept(why_missing(run)) from None
+        raise RolloutsUnavailable(why_missing(run)) from None
     except ValueError as error:
-        raise NotKept(f"The rollout at line {line + 1} of run {run.number} cannot be read.") from error
+        raise RolloutsUnavailable(f"The rollout at line {line + 1} of run {run.number} cannot be read.") from error

@@ -12,7 +12,7 @@ from training_worker.prove.benchmarks.intervals import bootstrapped
 from .. import chance
 from ..evaluation import Scale
 from ..models import Run
-from .eval_rollouts import NotKept, shorts
+from .eval_rollouts import RolloutsUnavailable, shorts
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def final(run: Run, base: Run | None) -> Final:
     if base is not None and run != base:
         try:
             against = paired(run, base)
-        except NotKept as reason:
+        except RolloutsUnavailable as reason:
             why = str(reason)
     return Final(run, told.held_before, told.held_after, gain, against, why, goal_share(run))
 
@@ -81,7 +81,7 @@ def goal_share(run: Run) -> float | None:
     """Return the share of the sampled rollouts after training that reached the goal; None where nobody measured it."""
     try:
         found = [one.goal_success for one in shorts(run, "after", "sampled") if one.goal_success is not None]
-    except NotKept:
+    except RolloutsUnavailable:
         return None
     return fmean(found) if found else None
 
@@ -91,7 +91,7 @@ def paired(run: Run, base: Run) -> Difference:
     first, second = (totals(one) for one in (base, run))
     both = sorted(first.keys() & second.keys())
     if not both:
-        raise NotKept(
+        raise RolloutsUnavailable(
             f"Runs {run.number} and {base.number} were measured on other held-out conversations, since their data sets "
             "differ. Evaluate both on a benchmark instead."
         )

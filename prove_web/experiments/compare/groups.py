@@ -29,7 +29,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     for run in runs:
         found.setdefault(json.dumps(told[run.pk], sort_keys=True), []).append(run)
     firsts = [told[members[0].pk] for members in found.values()]
-    apart = [name for name in told_names(firsts) if len({one.get(name) for one in firsts}) > 1]
+    apart = [name for name in collect_names(firsts) if len({one.get(name) for one in firsts}) > 1]
     apart = [name for name in apart if name == PRESET or not (of_reward(name) and PRESET in apart)]
     return [
         Group(number, title(members, firsts[number], apart), tuple(members))
@@ -45,7 +45,7 @@ def without_seed(settings: Settings) -> Settings:
     return {name: value for name, value in settings.items() if name != SEED}
 
 
-def told_names(settings: Sequence[Settings]) -> list[str]:
+def collect_names(settings: Sequence[Settings]) -> list[str]:
     return list(dict.fromkeys(name for one in settings for name in one))
 
 

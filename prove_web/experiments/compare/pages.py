@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from ..reward_scale import SCORED, Definition, definitions
 from .component_diff import SHOWN, components, tools
@@ -18,7 +18,7 @@ from .differences import environments, fields
 from .final_eval import finals
 from .on_benchmarks import boards
 from .params import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
-from .picker import chips, colour_of, found, suggested
+from .picker import chips, colour_of, search_runs, suggested
 
 WORDS = 100  # letters of a search
 
@@ -37,7 +37,7 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
     except TooMany as why:
         return render(request, "experiments/compare/page.html", {"why": str(why), "asked": Chosen()}, status=400)
     if part == "curves":
-        first, last = (whole(request.GET.get(name, "")) for name in ("from", "to"))
+        first, last = (parse_digits(request.GET.get(name, "")) for name in ("from", "to"))
         return JsonResponse(drawn(asked, first or 0, last))
     if part in PARTS:
         context = {"asked": asked, "colours": colour_of(asked), **PARTS[part](request, asked)}
@@ -100,7 +100,7 @@ def tools_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
 
 def picker_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
     words = request.GET.get("q", "")[:WORDS]
-    return {"found": found(request.project, asked, words), "words": words, "most": MOST}
+    return {"found": search_runs(request.project, asked, words), "words": words, "most": MOST}
 
 
 PARTS = {"finals": finals_part, "tools": tools_part, "picker": picker_part}

@@ -104,7 +104,7 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
             f"{len(numbers)} runs are asked for, and {MOST} are the most that stand beside each other. "
             f"Take {len(numbers) - MOST} of them out, or group a sweep's runs on its own page."
         )
-    found = {run.number: run for run in told(project, [number for number in numbers if number < TOO_LARGE])}
+    found = {run.number: run for run in load_runs(project, [number for number in numbers if number < TOO_LARGE])}
     runs = tuple(found[number] for number in numbers if number in found)
     base = query.get("base", "")
     metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered(runs)))[:MOST_METRICS]
@@ -127,7 +127,7 @@ def declared_base(runs: Sequence[Run]) -> Run | None:
     return max(runs, key=lambda run: (declared[run.pk], run.pinned), default=None)
 
 
-def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
+def load_runs(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
     """These runs with what a comparison says of each; of the job's large result only what is asked for is read."""
     found = Run.objects.filter(project=project, number__in=numbers, deleted_at=None)
     manifest = KeyTransform("manifest", "dataset__job__result")

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from ..models import Run
 from .groups import alone, groups
@@ -53,13 +53,13 @@ def colour_of(asked: Chosen) -> dict[int, int]:
     return {run.pk: lot.number for lot in lots for run in lot.runs}
 
 
-def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
+def search_runs(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
     """Runs that are not chosen yet and whose name, number, data set, tag or person has all the words; and where a
     click leads. The newest first, pinned ones before them; archived ones only by their number."""
     rows = Run.objects.filter(project=project, deleted_at=None).exclude(pk__in=[run.pk for run in asked.runs])
     for word in words.split()[:8]:
         rows = rows.filter(about(word))
-    if whole(words.strip().removeprefix("#")) is None:
+    if parse_digits(words.strip().removeprefix("#")) is None:
         rows = rows.filter(archived_at=None)
     light = rows.select_related("job", "dataset").defer("config", "notes", "job__spec", "job__result")
     return [(run, added(asked, [run])) for run in light.order_by("-pinned", "-number")[:FOUND]]
@@ -68,7 +68,7 @@ def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
 def about(word: str) -> Q:
     found = Q(name__icontains=word) | Q(dataset__name__icontains=word) | Q(job__created_by__username__icontains=word)
     found |= Q(tags__icontains=word) | Q(sweep__name__icontains=word)
-    number = whole(word.removeprefix("#"))
+    number = parse_digits(word.removeprefix("#"))
     return found if number is None else found | Q(number=number)
 
 

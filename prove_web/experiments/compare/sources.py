@@ -24,7 +24,7 @@ from training_worker.prove.benchmarks.results import ITEMS
 from training_worker.prove.trajectory import UnreadableData, read_lines
 
 from ..models import Run
-from .eval_rollouts import FILES, LARGEST, Call, NotKept, calls_of, shorts
+from .eval_rollouts import FILES, LARGEST, Call, RolloutsUnavailable, calls_of, shorts
 from .eval_rollouts import Side as When
 
 NAME = re.compile(r"run-(?P<run>[0-9]{1,9})(?P<before>-before)?|evaluation-(?P<evaluation>[0-9]{1,9})")
@@ -102,11 +102,13 @@ def side_of(project: Project, name: str) -> Side:
 def require_alike(first: Side, second: Side) -> None:
     """Raises NotKept for sides that share no conversations by what they are."""
     if first.name == second.name:
-        raise NotKept("This is one and the same policy on both sides. Choose another for one of them.")
+        raise RolloutsUnavailable("This is one and the same policy on both sides. Choose another for one of them.")
     if (first.run is None) != (second.run is None):
-        raise NotKept("A run's own held-out worlds and the items of a benchmark are not the same: take two of a kind.")
+        raise RolloutsUnavailable(
+            "A run's own held-out worlds and the items of a benchmark are not the same: take two of a kind."
+        )
     if first.evaluation and second.evaluation and (why := why_not(first.evaluation, second.evaluation)):
-        raise NotKept(why)
+        raise RolloutsUnavailable(why)
 
 
 def of_evaluation(evaluation: Evaluation) -> dict[str, Attempt]:
@@ -115,12 +117,16 @@ def of_evaluation(evaluation: Evaluation) -> dict[str, Attempt]:
         path = folder_of(evaluation) / ITEMS
         about = path.lstat()
         if path.is_symlink() or about.st_size > LARGEST:
-            raise NotKept(f"The conversations of evaluation {evaluation.number} are too large, or elsewhere.")
+            raise RolloutsUnavailable(
+                f"The conversations of evaluation {evaluation.number} are too large, or elsewhere."
+            )
         calls = read(path, about.st_mtime_ns, about.st_size)
     except NoConversation as why:
-        raise NotKept(str(why)) from None
+        raise RolloutsUnavailable(str(why)) from None
     except (OSError, UnreadableData) as error:
-        raise NotKept(f"The conversations of evaluation {evaluation.number} are gone, or cannot be read.") from error
+        raise RolloutsUnavailable(
+            f"The conversations of evaluation {evaluation.number} are gone, or cannot be read."
+        ) from error
     return {
         row.item: Attempt(row.item, row.category, row.value, row.passed, calls[row.item], row.line, row.goal_success)
         for row in evaluation.items.all()

@@ -22,7 +22,7 @@ NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][-+]?
 
 
 @dataclass(frozen=True)
-class Given:
+class ConfigEntry:
     """`text` is the value as it was told, cut where it is long; `number` is what it is where it is a finite one."""
 
     name: str
@@ -30,13 +30,13 @@ class Given:
     number: float | None
 
 
-def flattened(config: Mapping[str, Any]) -> list[Given]:
+def flattened(config: Mapping[str, Any]) -> list[ConfigEntry]:
     """The first MOST settings that have a value; of two that come to one name, the first."""
-    found: dict[str, Given] = {}
+    found: dict[str, ConfigEntry] = {}
     for name, value in settings(config).items():
         short = called(name)
         if short and value is not None and short not in found and len(found) < MOST:
-            found[short] = Given(short, worded(value)[:LONGEST_TEXT], number(value))
+            found[short] = ConfigEntry(short, worded(value)[:LONGEST_TEXT], number(value))
     return list(found.values())
 
 

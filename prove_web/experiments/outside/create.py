@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.live import message_broker
 from prove_web.live.models import Job, Kind, State
@@ -20,7 +20,7 @@ from ..models import Run, RunKind, RunSetting
 from ..run_metadata import LONGEST_NOTES, ODD, tidied
 from . import config_flatten
 from .ingest import put
-from .limits import NotTold, check_config
+from .limits import InvalidRunData, check_config
 
 LONGEST_NAME = 80
 SILENT_AFTER = 600  # seconds without a word after which a run is lost
@@ -48,10 +48,10 @@ def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool
     check_config(wanted.config)
     name = " ".join(wanted.name.split())
     if not name or len(name) > LONGEST_NAME or ODD.search(name):
-        raise NotTold(f"A run has a name of at most {LONGEST_NAME} characters.", "name")
+        raise InvalidRunData(f"A run has a name of at most {LONGEST_NAME} characters.", "name")
     if len(wanted.notes) > LONGEST_NOTES:
-        raise NotTold(f"Notes have at most {LONGEST_NOTES:,} characters.", "notes")
-    hold_kept(project)  # two at once get two numbers, and of one key one run
+        raise InvalidRunData(f"Notes have at most {LONGEST_NOTES:,} characters.", "notes")
+    lock_active_project(project)  # two at once get two numbers, and of one key one run
     known = Run.objects.filter(project=project, kind=RunKind.OUTSIDE, deleted_at=None, job__spec__key=wanted.key)
     if wanted.key and (found := known.select_related("job").first()):
         return found, False

@@ -24,7 +24,7 @@ from training_worker.prove.metrics import METRICS
 
 from ..charts import charted
 from ..models import HeldOut, Point, Run, RunKind
-from .limits import MOST_NAMES, MOST_POINTS, NotTold, check
+from .limits import MOST_NAMES, MOST_POINTS, InvalidRunData, check
 
 Metrics = dict[str, float | str | None]  # one that is no number by its word
 TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
@@ -38,7 +38,7 @@ class NotOutside(ValueError):
 
 
 @dataclass(frozen=True)
-class Told:
+class MetricPoint:
     """What was measured at a step, NaN and infinity as such or as words; `at` is when, where the program says so."""
 
     step: int
@@ -46,7 +46,7 @@ class Told:
     at: datetime | None = None
 
 
-def tell(run: Run, told: Mapping[str, Sequence[Told]], total: int | None = None) -> int:
+def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None = None) -> int:
     """Store points by source; how many steps are new or other than before. Without points: that the program is alive.
 
     Raises NotOutside and NotTold; then nothing is stored.
@@ -71,7 +71,7 @@ def tell(run: Run, told: Mapping[str, Sequence[Told]], total: int | None = None)
     return len(fresh)
 
 
-def news(run: Run, job: Job, source: str, points: Sequence[Told]) -> list[dict[str, Any]]:
+def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list[dict[str, Any]]:
     """An event for each step that is new or changed, in the order of steps, without their numbers."""
     table = TABLES[source].objects.filter(run=run)
     there = table.filter(step__in={one.step for one in points}).values_list("step", "metrics", "odd")
@@ -85,7 +85,7 @@ def news(run: Run, job: Job, source: str, points: Sequence[Told]) -> list[dict[s
         if after != before:
             found[point.step] = (after, point.at or timezone.now())
     if len(found.keys() - known.keys()) + table.count() > MOST_POINTS:
-        raise NotTold(f"A run has at most {MOST_POINTS:,} steps. Tell of fewer, such as every tenth.", source)
+        raise InvalidRunData(f"A run has at most {MOST_POINTS:,} steps. Tell of fewer, such as every tenth.", source)
     learn(run, source, [name for metrics, _ in found.values() for name in metrics])
     return [
         {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **apart(metrics)}}
@@ -93,7 +93,7 @@ def news(run: Run, job: Job, source: str, points: Sequence[Told]) -> list[dict[s
     ]
 
 
-def elapsed(job: Job, source: str, point: Told) -> Metrics:
+def elapsed(job: Job, source: str, point: MetricPoint) -> Metrics:
     """Seconds since the run began, where a point says when it was measured."""
     if source != "points" or point.at is None or job.started_at is None:
         return {}
@@ -111,7 +111,9 @@ def learn(run: Run, source: str, names: Sequence[str]) -> None:
     if not fresh:
         return
     if len(known) + len(fresh) > MOST_NAMES:
-        raise NotTold(f"A run has at most {MOST_NAMES} metrics of its own; {fresh[0]} would be one more.", source)
+        raise InvalidRunData(
+            f"A run has at most {MOST_NAMES} metrics of its own; {fresh[0]} would be one more.", source
+        )
     run.own = {**run.own, source: [*known, *fresh]}
     run.save(update_fields=["own"])
 
@@ -136,7 +138,7 @@ def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | Non
     try:
         check_result("The end", result or {})
     except InvalidEvent as why:
-        raise NotTold(str(why), "result") from None
+        raise InvalidRunData(str(why), "result") from None
     with transaction.atomic():
         job = locked(run.job_id)
         if job.state == state and job.error == error:

@@ -15,7 +15,7 @@ MOST_POINTS = 200_000  # steps of a run
 LARGEST_CONFIG = 100_000  # characters of a configuration as JSON
 
 
-class NotTold(ValueError):
+class InvalidRunData(ValueError):
     """What cannot be taken of a run trained elsewhere; the message says why, `where` in what was sent."""
 
     def __init__(self, message: str, where: str = ""):
@@ -36,12 +36,14 @@ def check(names: Iterable[str], where: str) -> None:
     for name in names:
         if not fit(name):
             what = "is taken for something else" if name in TAKEN else "is no name of a metric"
-            raise NotTold(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
+            raise InvalidRunData(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
 
 
 def check_config(config: Mapping[str, Any], where: str = "config") -> None:
     if len(json.dumps(config)) > LARGEST_CONFIG:
-        raise NotTold(f"The configuration is longer than {LARGEST_CONFIG:,} characters of JSON. Leave some out.", where)
+        raise InvalidRunData(
+            f"The configuration is longer than {LARGEST_CONFIG:,} characters of JSON. Leave some out.", where
+        )
 
 
 def settings(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:

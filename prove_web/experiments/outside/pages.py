@@ -20,7 +20,7 @@ from training_worker.trackers.unpacking import is_zip
 
 from ..detail import run_of
 from . import TRACKERS as FORMATS
-from .limits import NotTold
+from .limits import InvalidRunData
 from .trackers import bring, read_runs, write_run
 
 ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # what a file alone is called
@@ -60,7 +60,7 @@ def run_import(request: ProjectRequest) -> HttpResponse:
                 alone.write_bytes(form.cleaned_data["file"].read())
                 found = read_runs(format, alone if is_zip(alone) else Path(folder), LARGEST_ANSWER)
             made = [bring(request.project, request.user, one, format) for one in found]
-        except NotTold as why:
+        except InvalidRunData as why:
             form.add_error("file", str(why))
         else:
             news = [run for run, new in made if new]
@@ -89,7 +89,7 @@ def run_take(request: ProjectRequest, run: int, tracker: str) -> HttpResponse:
         target.mkdir()
         try:
             write_run(found, tracker, target)
-        except NotTold as why:
+        except InvalidRunData as why:
             return HttpResponse(f"Run {run} cannot be written: {why}", status=422, content_type="text/plain")
         packed = Path(shutil.make_archive(str(Path(folder, "packed")), "zip", target)).read_bytes()
     name = f"run-{run}-{tracker}.zip"

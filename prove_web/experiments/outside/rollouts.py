@@ -18,9 +18,9 @@ from django.utils import timezone
 from prove_web.live import message_broker
 from prove_web.live.ingest import pass_on
 from prove_web.live.jobs import locked
-from training_worker.prove.store.external_rollouts import NAME, Asked, kept_before, kept_of
+from training_worker.prove.store.external_rollouts import NAME, ExternalGroup, build_records, read_records_before
 from training_worker.prove.store.folder import RolloutFolder
-from training_worker.prove.store.record import Kept
+from training_worker.prove.store.record import RolloutRecord
 from training_worker.prove.store.storage import StorageFailed, configured
 from training_worker.prove.store.uploader import bring
 from training_worker.prove.trajectory import UnreadableData
@@ -28,7 +28,7 @@ from training_worker.prove.trajectory import UnreadableData
 from ..models import Run, RunKind
 from ..rollout_storage import StoredRun
 from .ingest import NotOutside, goes_on, put
-from .limits import NotTold, storable
+from .limits import InvalidRunData, storable
 
 MOST_ROLLOUTS = 2_048  # of a step
 LONGEST_TEXT = 400_000  # characters of one rollout, its prompt included
@@ -36,7 +36,7 @@ LARGEST = 2 << 30  # bytes of a run's rollouts, as they are kept
 log = logging.getLogger(__name__)
 
 
-def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) -> int:
+def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: int = 1) -> int:
     """Keep rollouts of a step, whose groups are numbered from `first`; how many, none where just these were known.
 
     Raises NotOutside and NotTold; then nothing is stored.
@@ -49,13 +49,13 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) 
         job = locked(run.job_id)
         others = run.kept.exclude(step=step).aggregate(all=Sum("bytes"))["all"] or 0
         if others > LARGEST:
-            raise NotTold(
+            raise InvalidRunData(
                 f"This run has {others:,} bytes of rollouts, and no more are kept. Tell of fewer steps.", "step"
             )
         known = run.kept.filter(step=step).values_list("digest", flat=True).first()
-        whole = [*(before(run, step, first) if first > 1 else ()), *kept_of(groups, first)]
+        whole = [*(before(run, step, first) if first > 1 else ()), *build_records(groups, first)]
         if len(whole) > MOST_ROLLOUTS:
-            raise NotTold(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
+            raise InvalidRunData(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
         folder.path.mkdir(parents=True, exist_ok=True)
         told = folder.keep(step, whole, tokens="none")
         fresh = told["digest"] != known
@@ -71,34 +71,38 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) 
     return sum(len(one.attempts) for one in groups) if fresh else 0
 
 
-def before(run: Run, step: int, first: int) -> list[Kept]:
+def before(run: Run, step: int, first: int) -> list[RolloutRecord]:
     """What was told of the groups before `first`. Raises NotTold where that is not all of them."""
     try:
-        found = kept_before(StoredRun(run).file(step), first)
+        found = read_records_before(StoredRun(run).file(step), first)
     except FileNotFoundError:
         found = []
     except (StorageFailed, UnreadableData, OSError) as why:
         log.warning("Rollouts of run %s, step %s, cannot be read: %s", run.pk, step, why)
         found = []
     if len({one.group for one in found}) < first - 1:
-        raise NotTold(f"Not all groups of step {step} before group {first} are known. Begin with the first.", "first")
+        raise InvalidRunData(
+            f"Not all groups of step {step} before group {first} are known. Begin with the first.", "first"
+        )
     return found
 
 
-def check(groups: Sequence[Asked]) -> None:
+def check(groups: Sequence[ExternalGroup]) -> None:
     """Raises NotTold."""
     for number, group in enumerate(groups):
         where = f"groups.{number}"
         if group.name and not NAME.fullmatch(group.name):
-            raise NotTold(f"“{group.name[:80]}” is no name of a prompt: letters, digits and _ . : @ % + -.", where)
+            raise InvalidRunData(
+                f"“{group.name[:80]}” is no name of a prompt: letters, digits and _ . : @ % + -.", where
+            )
         prompt = sum(len(one.content) for one in group.prompt)
         for place, one in enumerate(group.attempts):
             texts = [*(each.content for each in one.transcript), *(each.observation for each in one.calls)]
             if prompt + sum(map(len, texts)) > LONGEST_TEXT:
                 longest = f"A rollout has at most {LONGEST_TEXT:,} characters, its prompt included. Cut it."
-                raise NotTold(longest, f"{where}.rollouts.{place}")
+                raise InvalidRunData(longest, f"{where}.rollouts.{place}")
         if not storable(group):
-            raise NotTold("It has a character that no text has: zero, or half of a surrogate pair.", where)
+            raise InvalidRunData("It has a character that no text has: zero, or half of a surrogate pair.", where)
 
 
 def brought(folder: Path, job: str) -> None:

@@ -18,15 +18,15 @@ from prove_web.live.models import Job, State
 from training_worker import sandbox
 from training_worker.prove.event_data import without_malformed
 from training_worker.prove.metrics.names import fitted
-from training_worker.trackers.tracked_run import SOURCES, Kept, from_json
+from training_worker.trackers.tracked_run import SOURCES, TrackedRun, from_json
 
 from ..metric_series import number
 from ..models import Run, RunKind
 from ..run_metadata import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
 from . import TRACKERS as FORMATS
 from .create import Wanted, make
-from .ingest import ELAPSED, Told, end, tell
-from .limits import NotTold, storable
+from .ingest import ELAPSED, MetricPoint, end, tell
+from .limits import InvalidRunData, storable
 
 LONGEST = 120  # seconds that a child may take
 LARGEST_ANSWER = 256 << 20  # bytes of what the child read, which takes some ten times as much memory here
@@ -34,19 +34,19 @@ BATCH = 1_000  # points stored at once
 ENDS = {state.value: state for state in (State.DONE, State.FAILED, State.STOPPED)}
 
 
-def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[Kept]:
+def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[TrackedRun]:
     """Raises NotTold."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as room:
         child(["read", format, str(path), room], stdout=answer)
         if answer.tell() > largest:
-            raise NotTold("Its runs are too large to be read at once. Take some out.", "file")
+            raise InvalidRunData("Its runs are too large to be read at once. Take some out.", "file")
         answer.seek(0)
         return [from_json(line) for line in answer]
 
 
 def write_run(run: Run, format: str, folder: Path) -> None:
     """Raises NotTold."""
-    child(["write", format, str(folder)], input=kept(run).as_json())
+    child(["write", format, str(folder)], input=build_tracked_run(run).as_json())
 
 
 def child(words: Sequence[str], **streams: Any) -> None:
@@ -63,14 +63,14 @@ def child(words: Sequence[str], **streams: Any) -> None:
             **streams,
         )
     except subprocess.TimeoutExpired:
-        raise NotTold(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None
+        raise InvalidRunData(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None
     if done.returncode:
         why = done.stderr.strip().splitlines() if done.returncode == 2 else []
         told = why[-1][:500] if why else f"It cannot be read as {FORMATS[words[1]]}: the reader broke off."
-        raise NotTold(told, "file")
+        raise InvalidRunData(told, "file")
 
 
-def kept(run: Run) -> Kept:
+def build_tracked_run(run: Run) -> TrackedRun:
     """A run as trackers keep it; what is no number is left out."""
     began = run.job.started_at or run.created_at
     rows = {
@@ -83,17 +83,17 @@ def kept(run: Run) -> Kept:
     state = run.job.state if run.job.state in ENDS else "done"
     config = run.config.get("given", run.config)
     result = dict(run.job.result or {}) if run.kind == RunKind.OUTSIDE else {}
-    return Kept(run.name, config, tuple(run.tags), state, rows["points"], rows["held_out"], run.notes, result)
+    return TrackedRun(run.name, config, tuple(run.tags), state, rows["points"], rows["held_out"], run.notes, result)
 
 
 def numbers(metrics: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in metrics.items() if number(value)}
 
 
-def bring(project: Project, user: User | None, one: Kept, format: str) -> tuple[Run, bool]:
+def bring(project: Project, user: User | None, one: TrackedRun, format: str) -> tuple[Run, bool]:
     """A run of what a tracker kept, and whether it is new: the same content is the same run. Raises NotTold."""
     if not isinstance(one.name, str) or not isinstance(one.config, dict) or not storable(one):
-        raise NotTold("What it says of its run is damaged.", "file")
+        raise InvalidRunData("What it says of its run is damaged.", "file")
     key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
     times = {row["time"] for source in SOURCES for row in getattr(one, source)}
     began = moment(min(times, default=0.0)) if len(times) > 1 else None
@@ -113,17 +113,18 @@ def bring(project: Project, user: User | None, one: Kept, format: str) -> tuple[
     return run, new
 
 
-def clocked(one: Kept) -> bool:
+def clocked(one: TrackedRun) -> bool:
     """Whether it counts the seconds of its steps itself."""
     return any(ELAPSED in row["metrics"] for row in one.points)
 
 
-def fill(run: Run, one: Kept, timed: bool) -> None:
+def fill(run: Run, one: TrackedRun, timed: bool) -> None:
     for source in SOURCES:
         rows = getattr(one, source)
         for at in range(0, len(rows), BATCH):
             told = [
-                Told(row["step"], row["metrics"], moment(row["time"]) if timed else None) for row in rows[at:][:BATCH]
+                MetricPoint(row["step"], row["metrics"], moment(row["time"]) if timed else None)
+                for row in rows[at:][:BATCH]
             ]
             tell(run, {source: told})
     end(run, ENDS.get(one.state, State.DONE), result=without_malformed(one.result))
@@ -133,4 +134,4 @@ def moment(seconds: float) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise NotTold("It has a time that is none.", "file") from None
+        raise InvalidRunData("It has a time that is none.", "file") from None

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.benchmarks import published_scores
 
@@ -26,7 +26,7 @@ OFFERED = 30  # data sets
 
 
 @dataclass(frozen=True)
-class Made:
+class CompositionRow:
     """A kind of conversation: the paper's count and the team's, None without a data set."""
 
     title: str
@@ -61,25 +61,28 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
 
 
 def numbers(texts: list[str]) -> list[int]:
-    return list(dict.fromkeys(number for text in texts[:100] if (number := whole(text)) is not None))
+    return list(dict.fromkeys(number for text in texts[:100] if (number := parse_digits(text)) is not None))
 
 
 def dataset_of(project: Project, number: str) -> Dataset | None:
     """The one that is asked for, else the newest that runs can train on."""
     rows = usable(project).filter(deleted_at=None).only("number", "name", "project_id").order_by("-number")
-    wanted = whole(number)
+    wanted = parse_digits(number)
     found: Dataset | None = (rows if wanted is None else rows.filter(number=wanted)).first()
     return found
 
 
-def composition(dataset: Dataset | None) -> list[Made]:
+def composition(dataset: Dataset | None) -> list[CompositionRow]:
     """By kind, the training split; all together last."""
     counts: dict[str, int] = {}
     if dataset is not None:
         rows = dataset.trajectories.filter(split="train").order_by().values("kind").annotate(count=Count("id"))
         counts = dict(rows.values_list("kind", "count"))
     told = [
-        Made(title, published_scores.TRAINING_SET[kind], counts.get(kind, 0) if dataset else None)
+        CompositionRow(title, published_scores.TRAINING_SET[kind], counts.get(kind, 0) if dataset else None)
         for kind, title in KINDS.items()
     ]
-    return [*told, Made("All", sum(published_scores.TRAINING_SET.values()), sum(counts.values()) if dataset else None)]
+    return [
+        *told,
+        CompositionRow("All", sum(published_scores.TRAINING_SET.values()), sum(counts.values()) if dataset else None),
+    ]

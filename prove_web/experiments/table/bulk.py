@@ -11,15 +11,15 @@ from django.db.models import QuerySet
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.sharing.models import Deletion
 from prove_web.sharing.soft_delete import InUse, TooLate, delete, restore
 
 from .. import run_metadata
 from ..models import Run
-from ..run_metadata import NotKept
-from .params import Asked
-from .rows import found
+from ..run_metadata import InvalidMetadata
+from .params import TableParams
+from .rows import filter_runs
 
 MOST = 1_000  # runs at once
 TOLD = 8  # refusals that are told one by one
@@ -74,7 +74,7 @@ def remove(run: Run, user: User) -> bool:
     try:
         delete(run, user)
     except InUse as why:
-        raise NotKept(str(why)) from None
+        raise InvalidMetadata(str(why)) from None
     return True
 
 
@@ -85,11 +85,11 @@ def bring_back(run: Run, given: object) -> bool:
     if found is None:
         if Run.objects.filter(pk=run.pk).exists():
             return False  # somebody else restored it
-        raise NotKept("was removed for good meanwhile")
+        raise InvalidMetadata("was removed for good meanwhile")
     try:
         restore(found)
     except TooLate as why:
-        raise NotKept(str(why)) from None
+        raise InvalidMetadata(str(why)) from None
     return True
 
 
@@ -112,26 +112,26 @@ ACTS = {
 }
 
 
-def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> tuple[list[Run], list[int]]:
+def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tuple[list[Run], list[int]]:
     """The runs that were ticked, or with `all` every one that the table found; and the numbers of those that are not
     there, such as what somebody else deleted meanwhile. Raises NotKept."""
     numbers = set() if data.get("all") else numbers_of(str(data.get("runs", "")))
     if data.get("all"):
-        rows, _ = found(project, asked)
+        rows, _ = filter_runs(project, asked)
     else:
         rows = in_bin(project) if data.get("act") == UNDELETE else run_metadata.in_sight(project)
         rows = rows.filter(number__in=numbers if len(numbers) <= MOST else ())
     runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
     if max(len(runs), len(numbers)) > MOST:
-        raise NotKept(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
+        raise InvalidMetadata(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
     if not runs:
-        raise NotKept("No run was chosen. Tick the ones you mean, then choose what to do with them.")
+        raise InvalidMetadata("No run was chosen. Tick the ones you mean, then choose what to do with them.")
     return runs, sorted(numbers - {run.number for run in runs})
 
 
 def numbers_of(told: str) -> set[int]:
     """The runs' numbers in a text with commas between them."""
-    return {number for one in told.split(",") if (number := whole(one)) is not None}
+    return {number for one in told.split(",") if (number := parse_digits(one)) is not None}
 
 
 def in_bin(project: Project) -> QuerySet[Run]:
@@ -144,7 +144,7 @@ def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -
     for run in runs:
         try:
             changed = act.do(run, given)
-        except (NotKept, NotNow) as why:
+        except (InvalidMetadata, NotNow) as why:
             done.refused.append(f"Run {run.number}: {why}")
         else:
             if changed:

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from .. import run_metadata
 from ..models import Run
-from ..run_metadata import NotKept
+from ..run_metadata import InvalidMetadata
 from .bulk import ACTS, MARKS, TOLD, Act, Done, chosen, counted, do
-from .params import asked
+from .params import parse_params
 
 UNDO = "runs_undo"  # of the session: what the table offers to take back, once
 
@@ -40,24 +40,24 @@ def runs_act(request: ProjectRequest) -> HttpResponse:
 
 def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
     """Back on the table as it was, which tells what came of it."""
-    data, view = request.POST, asked(request.POST)
+    data, view = request.POST, parse_params(request.POST)
     back = redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
     act = data.get("act", "")
     if act not in acts:
         messages.error(request, "Say what is to be done with these runs. Nothing was changed.")
         return back
     try:
-        given = given_for(request.project, request.user, data)
+        given = parse_action_value(request.project, request.user, data)
         runs, missing = chosen(request.project, data, view)
         done = do(acts[act], runs, given, missing)
-    except NotKept as why:
+    except InvalidMetadata as why:
         messages.error(request, str(why))
         return back
     tell(request, done, act, given)
     return back
 
 
-def given_for(project: Project, user: User, data: Mapping[str, Any]) -> str | Run | User:
+def parse_action_value(project: Project, user: User, data: Mapping[str, Any]) -> str | Run | User:
     """What an act needs beside the runs. Raises NotKept."""
     act = data.get("act", "")
     if act == "delete":
@@ -65,12 +65,12 @@ def given_for(project: Project, user: User, data: Mapping[str, Any]) -> str | Ru
     if act in ("tag", "untag"):
         tags = run_metadata.tidied(run_metadata.read_tags(data.get("tag", "")))
         if not tags:
-            raise NotKept("A tag needs at least one character. Nothing was changed.")
+            raise InvalidMetadata("A tag needs at least one character. Nothing was changed.")
         return ",".join(tags)
     if act == "base":
-        found = run_metadata.in_sight(project).filter(number=whole(data.get("base", ""))).first()
+        found = run_metadata.in_sight(project).filter(number=parse_digits(data.get("base", ""))).first()
         if found is None:
-            raise NotKept("Choose the run to measure against. Nothing was changed.")
+            raise InvalidMetadata("Choose the run to measure against. Nothing was changed.")
         return found
     return ""
 

@@ -18,7 +18,7 @@ from ..metric_stats import NEWEST
 from ..models import HELD_OUT, POINTS, MetricSummary
 from ..querysets import baseline, dataset_called, sampled, steps, summarised, took
 from . import external_columns as outside
-from .external_columns import Given
+from .external_columns import ExternalSetting
 from .settings import SETTINGS, Setting
 
 MOST = 24  # columns of a table
@@ -124,7 +124,7 @@ class Measure:
         return summarised(self.name, self.field, self.source)
 
 
-Column = Known | Measure | Setting | Given
+Column = Known | Measure | Setting | ExternalSetting
 KNOWN = {
     one.key: one
     for one in (
@@ -160,7 +160,7 @@ def column(key: str) -> Column | None:
     """The column of that name; a metric that no run has is a column, too, for names that metrics may have."""
     if key in KNOWN or key in SETTINGS:
         return KNOWN.get(key) or SETTINGS[key]
-    if found := outside.given(key):
+    if found := outside.parse_external_key(key):
         return found
     name, form = divided(key)
     if not name or len(name) > 80 or "," in name or not name.isprintable():
@@ -196,7 +196,7 @@ def usual() -> list[Column]:
     return read(",".join(USUAL))
 
 
-def told(project: Project) -> list[Measure]:
+def list_measures(project: Project) -> list[Measure]:
     """Every metric that some run of a project has: those we know in their order, then others by name."""
     rows = MetricSummary.objects.filter(run__project=project).order_by().values_list("source", "name").distinct()
     order = {name: place for place, name in enumerate(BY_NAME)}
@@ -207,6 +207,6 @@ def told(project: Project) -> list[Measure]:
 def offered(project: Project) -> list[tuple[str, Sequence[Column]]]:
     """All columns by group, for people to choose from: each metric once, as it stands now."""
     groups: dict[str, list[Column]] = {"Run": [one for key, one in KNOWN.items() if key not in FIRST]}
-    for one in (*told(project), *SETTINGS.values(), *outside.offered(project)):
+    for one in (*list_measures(project), *SETTINGS.values(), *outside.offered(project)):
         groups.setdefault(one.group, []).append(one)
     return list(groups.items())

@@ -13,7 +13,7 @@ from training_worker.prove.export.lines import harmless
 
 from ..models import Run
 from .columns import Column
-from .rows import Row, filled, shown
+from .rows import Row, annotate_columns, filled
 
 TOGETHER = 200  # rows in memory at a time
 FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -24,7 +24,7 @@ def lines(numbers: Sequence[int], columns: Sequence[Column]) -> Iterator[dict[st
     """A row each by key of column; `numbers` are primary keys in their order."""
     for start in range(0, len(numbers), TOGETHER):
         some = numbers[start : start + TOGETHER]
-        runs = {run.pk: run for run in shown(Run.objects.filter(pk__in=some), columns).defer(None)}
+        runs = {run.pk: run for run in annotate_columns(Run.objects.filter(pk__in=some), columns).defer(None)}
         yield from (line(row) for row in filled([runs[pk] for pk in some if pk in runs], columns))
 
 

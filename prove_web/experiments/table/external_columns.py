@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery
 
 from prove_web.accounts.models import Project
-from prove_web.trajectories.search.ast import Asked, BadQuery
+from prove_web.trajectories.search.ast import BadQuery, FieldComparison
 from prove_web.trajectories.search.fields import Field
 from prove_web.trajectories.search.lookups import any_of, either
 
@@ -22,7 +22,7 @@ VALUES = 50  # of one setting that are offered to who types
 
 
 @dataclass(frozen=True)
-class Given:
+class ExternalSetting:
     """A setting by its name; a run may hold a number in it and another run a word."""
 
     name: str
@@ -41,23 +41,23 @@ class Given:
 
     @property
     def value(self) -> Subquery:
-        return told(self.name, "text")
+        return select_setting(self.name, "text")
 
     @property
     def number(self) -> Subquery:
-        return told(self.name, "number")
+        return select_setting(self.name, "number")
 
 
-def told(name: str, what: str) -> Subquery:
+def select_setting(name: str, what: str) -> Subquery:
     """`text` or `number` of a setting of a run; null for a run that was told nothing of it."""
     return Subquery(RunSetting.objects.filter(run=OuterRef("pk"), name=name).values(what)[:1])
 
 
-def given(key: str) -> Given | None:
+def parse_external_key(key: str) -> ExternalSetting | None:
     """The column of a key that names such a setting."""
     name = key.removeprefix(BEFORE).lower()
     fits = key.startswith(BEFORE) and len(name) <= LONGEST_NAME and name and called(name) == name
-    return Given(name) if fits else None
+    return ExternalSetting(name) if fits else None
 
 
 def names(project: Project) -> QuerySet[RunSetting, str]:
@@ -66,9 +66,9 @@ def names(project: Project) -> QuerySet[RunSetting, str]:
     return mine.values_list("name", flat=True).annotate(runs=Count("pk")).order_by("-runs", "name")
 
 
-def offered(project: Project) -> list[Given]:
+def offered(project: Project) -> list[ExternalSetting]:
     """By name, at most OFFERED."""
-    return [Given(name) for name in sorted(names(project)[:OFFERED])]
+    return [ExternalSetting(name) for name in sorted(names(project)[:OFFERED])]
 
 
 def values(name: str, project: Project) -> list[str]:
@@ -78,10 +78,10 @@ def values(name: str, project: Project) -> list[str]:
     return list(found.order_by(F("at").asc(nulls_last=True), "text")[:VALUES])
 
 
-def field(of: Given) -> Field:
+def field(of: ExternalSetting) -> Field:
     """It is compared as a number, and found by its value, whether that is a number or a word."""
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         known = list(names(project)[:OFFERED])
         if of.name not in known and not names(project).filter(name=of.name).exists():
             raise BadQuery(asked.at, unknown(of.name, known))

@@ -16,18 +16,18 @@ from django.db.models.lookups import Contains
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
-from prove_web.trajectories.search.ast import Asked, BadQuery
+from prove_web.trajectories.search.ast import BadQuery, FieldComparison
 from prove_web.trajectories.search.fields import Field
 from prove_web.trajectories.search.lookups import among as one_among
-from prove_web.trajectories.search.lookups import any_of, chosen, either, text, whole
+from prove_web.trajectories.search.lookups import any_of, chosen, compare_integer, either, text
 from prove_web.trajectories.search.values import fixed, numbers, people
 from training_worker.prove.metrics import METRICS
 
 from ..models import RunKind
 from ..run_metadata import known_tags
 from . import external_columns as outside
-from .columns import KNOWN, Measure, column, told
-from .external_columns import Given
+from .columns import KNOWN, Measure, column, list_measures
+from .external_columns import ExternalSetting
 from .lookups import among, compared, number
 from .settings import PRESET, SETTINGS, Setting
 
@@ -49,19 +49,19 @@ def tagged(tag: str) -> Q:
     return Q(Contains(Cast("tags", TextField()), json.dumps(tag)))
 
 
-def tags(project: Project, asked: Asked) -> Q:
+def tags(project: Project, asked: FieldComparison) -> Q:
     return either(tagged(one.lower()) for one in any_of(asked))
 
 
-def having(project: Project, asked: Asked) -> Q:
+def having(project: Project, asked: FieldComparison) -> Q:
     return either(HAS[one_among(asked, one, HAS)] for one in any_of(asked))
 
 
-def pinned(project: Project, asked: Asked) -> Q:
+def pinned(project: Project, asked: FieldComparison) -> Q:
     return either(Q(pinned=FLAGS[one_among(asked, one, FLAGS)]) for one in any_of(asked))
 
 
-def on(project: Project, asked: Asked) -> Q:
+def on(project: Project, asked: FieldComparison) -> Q:
     """A day as people write it, 2026-01-31, from midnight to midnight in UTC."""
     try:
         day = datetime.combine(date.fromisoformat(asked.value), datetime.min.time(), UTC)
@@ -74,7 +74,7 @@ def on(project: Project, asked: Asked) -> Q:
     return Q(**{f"created_at__{LOOKUPS[asked.op]}": after if asked.op in ("<=", ">") else day})
 
 
-def worked_out(project: Project, asked: Asked) -> Q:
+def worked_out(project: Project, asked: FieldComparison) -> Q:
     return compared(KNOWN[asked.field].value, asked.op, number(asked))
 
 
@@ -83,10 +83,10 @@ FIELDS = {
     "kind": Field("what kind of training", "kind:grpo", chosen("kind", RunKind.values)),
     "tag": Field("a tag", "tag:baseline", tags),
     "by": Field("who started it", "by:alice", text("job__created_by__username")),
-    "dataset": Field("the number of its data set", "dataset:3", whole("dataset__number"), True),
-    "sweep": Field("the number of its sweep", "sweep:2", whole("sweep__number"), True),
-    "base": Field("the number of its baseline", "base:1", whole("base__number"), True),
-    "number": Field("its number", "number>10", whole("number"), True),
+    "dataset": Field("the number of its data set", "dataset:3", compare_integer("dataset__number"), True),
+    "sweep": Field("the number of its sweep", "sweep:2", compare_integer("sweep__number"), True),
+    "base": Field("the number of its baseline", "base:1", compare_integer("base__number"), True),
+    "number": Field("its number", "number>10", compare_integer("number"), True),
     "steps": Field("its steps so far", "steps>100", worked_out, True),
     "gain": Field("its held-out gain", "gain>0.02", worked_out, True),
     "when": Field("the day it was launched", "when>=2026-01-31", on, True),
@@ -109,7 +109,7 @@ VALUES: dict[str, Callable[[Project], list[str]]] = {
 def setting(of: Setting) -> Field:
     """A setting, compared as a number or as one of its values."""
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         if of.numeric:
             return compared(of.value, asked.op, number(asked))
         allowed = of.choices
@@ -121,7 +121,7 @@ def setting(of: Setting) -> Field:
 
 
 def measure(of: Measure) -> Field:
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         return compared(of.value, asked.op, number(asked))
 
     return Field(of.title[0].lower() + of.title[1:], f"{of.key}>0.5", rows, True)
@@ -134,7 +134,7 @@ def field_of(name: str) -> Field | None:
     found = column(name)
     if isinstance(found, Setting):
         return setting(found) if found.key != PRESET else None
-    if isinstance(found, Given):
+    if isinstance(found, ExternalSetting):
         return outside.field(found)
     return measure(found) if isinstance(found, Measure) and found.metric else None
 
@@ -142,19 +142,19 @@ def field_of(name: str) -> Field | None:
 def offered(project: Project) -> dict[str, Field]:
     """Every field, for people who are typing: metrics that some run has."""
     settings = {name: setting(one) for name, one in SETTINGS.items() if name != PRESET}
-    metrics = {one.key: measure(one) for one in told(project) if one.metric}
+    metrics = {one.key: measure(one) for one in list_measures(project) if one.metric}
     return {**FIELDS, **metrics, **settings, **{one.key: outside.field(one) for one in outside.offered(project)}}
 
 
 def values(name: str) -> Callable[[Project], list[str]] | None:
     if name in VALUES:
         return VALUES[name]
-    if one := outside.given(name):
+    if one := outside.parse_external_key(name):
         return partial(outside.values, one.name)
     return fixed(SETTINGS[name].choices) if name in SETTINGS else None
 
 
-def unknown(asked: Asked) -> str:
+def unknown(asked: FieldComparison) -> str:
     names = [*FIELDS, *SETTINGS, *(metric.name for metric in METRICS)]
     near = difflib.get_close_matches(asked.field, names, n=1)
     hint = (

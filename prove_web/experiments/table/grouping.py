@@ -21,7 +21,7 @@ from ..reward_config import said
 from ..run_metadata import MOST_RUNS
 from . import external_columns as outside
 from .columns import Column, Measure, column
-from .external_columns import Given, given
+from .external_columns import ExternalSetting, parse_external_key
 from .fields import tagged
 from .settings import PRESET, SETTINGS
 
@@ -67,14 +67,14 @@ class Group:
 
 
 def groupable(name: str) -> bool:
-    return name in BY or name == TAG or name in SETTINGS or given(name) is not None
+    return name in BY or name == TAG or name in SETTINGS or parse_external_key(name) is not None
 
 
 def choices(project: Project, now: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """What runs can be grouped by, in groups of its own; what they are grouped by `now` is among it."""
     found: dict[str, list[tuple[str, str]]] = {"Run": list(TITLES.items())}
     elsewhere = outside.offered(project)
-    asked = [found_now] if (found_now := given(now)) and found_now not in elsewhere else []
+    asked = [found_now] if (found_now := parse_external_key(now)) and found_now not in elsewhere else []
     for one in (*SETTINGS.values(), *elsewhere, *asked):
         found.setdefault(one.group, []).append((one.key, one.title))
     return list(found.items())
@@ -83,7 +83,7 @@ def choices(project: Project, now: str) -> list[tuple[str, list[tuple[str, str]]
 def expression(by: str) -> Expression:
     if by == "base":
         return baseline()
-    one = given(by) or SETTINGS.get(by)
+    one = parse_external_key(by) or SETTINGS.get(by)
     return one.value if one else F(BY[by][1])
 
 
@@ -137,7 +137,7 @@ def sorted_by(found: Any, by: str, sort: str) -> Any:
     """Groups by the mean of a column, by their own value, or the one with the newest run first."""
     name, down = sort.removeprefix("-"), sort.startswith("-")
     one = column(name)
-    if name == by and isinstance(one, Given):
+    if name == by and isinstance(one, ExternalSetting):
         keys = [F("counts_as"), F("group_key")]
         found = found.annotate(counts_as=Min(one.number))
         return found.order_by(*(key.desc(nulls_last=True) if down else key.asc(nulls_last=True) for key in keys))
@@ -237,6 +237,6 @@ def only_of(by: str, value: Any) -> str:
     if by == PRESET:
         return ""
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
-    if given(by) and (not text or {*text} & {",", '"'}):
+    if parse_external_key(by) and (not text or {*text} & {",", '"'}):
         return ""
     return f'{by}:"{text}"' if any(one.isspace() or one in "()" for one in text) else f"{by}:{text}"

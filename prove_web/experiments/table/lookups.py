@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from django.db.models import Expression, FloatField, Q, Value
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, In, IsNull, LessThan, LessThanOrEqual
 
-from prove_web.trajectories.search.ast import Asked, BadQuery
+from prove_web.trajectories.search.ast import BadQuery, FieldComparison
 
 CLOSE = 1e-9  # of a number: what is read, summed and divided by it is the same
 NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,3})?")
 ONE_SIDED = {"<": LessThan, "<=": LessThanOrEqual, ">": GreaterThan, ">=": GreaterThanOrEqual}
 
 
-def number(asked: Asked) -> float:
+def number(asked: FieldComparison) -> float:
     """Raises BadQuery for what is no number."""
     value = float(asked.value) if NUMBER.fullmatch(asked.value) else float("inf")
     if abs(value) > 1e300:

@@ -13,17 +13,17 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.trajectories.search.completing import complete
 
 from .. import run_metadata
 from . import columns, exporting, fields, search
 from .bulk_pages import UNDO
 from .columns import FORMS
-from .external_columns import given
+from .external_columns import parse_external_key
 from .grouping import TITLES, Group, choices, groups, members
-from .params import ARCHIVED, PAGE, Asked, asked, remember, remembered
-from .rows import filled, found, lines, ordered, shown
+from .params import ARCHIVED, PAGE, TableParams, parse_params, remember, remembered
+from .rows import annotate_columns, filled, filter_runs, lines, ordered
 from .settings import SETTINGS
 
 ROWS = 25
@@ -33,7 +33,7 @@ ROWS = 25
 @require_safe
 def runs(request: ProjectRequest) -> HttpResponse:
     """The table; `?part=table` is what changes of it, `?part=columns` the picker."""
-    view, part = asked(request.GET), request.GET.get("part")
+    view, part = parse_params(request.GET), request.GET.get("part")
     if part == "columns":
         return render(request, "experiments/table/picker.html", picker(request, view))
     if "columns" not in request.GET and not request.htmx and (mine := remembered(request.user, request.project)):
@@ -53,8 +53,8 @@ def runs(request: ProjectRequest) -> HttpResponse:
     return render(request, "experiments/table/page.html", context)
 
 
-def table(request: ProjectRequest, view: Asked) -> dict[str, Any]:
-    rows, condition = found(request.project, view)
+def table(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
+    rows, condition = filter_runs(request.project, view)
     context: dict[str, Any] = {
         "asked": view,
         "address": view.address,
@@ -69,11 +69,11 @@ def table(request: ProjectRequest, view: Asked) -> dict[str, Any]:
         unfold(page, rows, view)
         return {**context, "page": page, "groups": page.object_list, "by": title_of(view.group)}
     page = Paginator(ordered(rows, view.sort), ROWS).get_page(view.page)
-    page.object_list = list(shown(page.object_list, view.columns))
+    page.object_list = list(annotate_columns(page.object_list, view.columns))
     return {**context, "page": page, "rows": filled(page.object_list, view.columns)}
 
 
-def unfold(page: Page, rows: Any, view: Asked) -> None:
+def unfold(page: Page, rows: Any, view: TableParams) -> None:
     """Fill the groups that are open with their first runs."""
     each: Group
     for each in page.object_list:
@@ -83,7 +83,7 @@ def unfold(page: Page, rows: Any, view: Asked) -> None:
 
 
 def title_of(group: str) -> str:
-    one = given(group) or SETTINGS.get(group)
+    one = parse_external_key(group) or SETTINGS.get(group)
     return one.title if one else TITLES[group]
 
 
@@ -93,7 +93,7 @@ def head(one: columns.Column, sort: str) -> dict[str, Any]:
     return {"column": one, "now": now, "next": one.key if now == "descending" else f"-{one.key}"}
 
 
-def picker(request: ProjectRequest, view: Asked) -> dict[str, Any]:
+def picker(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
     """What the table shows now, and all that it can show."""
     return {
         "asked": view,
@@ -108,10 +108,10 @@ def picker(request: ProjectRequest, view: Asked) -> dict[str, Any]:
 @require_POST
 def runs_columns(request: ProjectRequest) -> HttpResponse:
     """Have the table show these columns from now on, or with `usual` the usual ones."""
-    view = asked(request.POST)
+    view = parse_params(request.POST)
     if "usual" in request.POST:
         remember(request.user, request.project, [])
-        view = asked({**view.fields, "columns": ""})
+        view = parse_params({**view.fields, "columns": ""})
     elif view.own:
         remember(request.user, request.project, view.columns)
     return redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
@@ -121,8 +121,8 @@ def runs_columns(request: ProjectRequest) -> HttpResponse:
 @require_safe
 def runs_completion(request: ProjectRequest) -> HttpResponse:
     """What may stand at a place of a query, as JSON."""
-    query, at = search.asked(request.GET)[:1_100], request.GET.get("at", "")
-    place = len(query) if (number := whole(at)) is None else number
+    query, at = search.parse_search(request.GET)[:1_100], request.GET.get("at", "")
+    place = len(query) if (number := parse_digits(at)) is None else number
     offered = fields.offered(request.project)
     return JsonResponse(asdict(complete(request.project, query, place, offered, fields.values)))
 
@@ -131,8 +131,8 @@ def runs_completion(request: ProjectRequest) -> HttpResponse:
 @require_safe
 def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse:
     """All rows that the table found, with its columns: `?format=csv` or `json`."""
-    view, kind = asked(request.GET), request.GET.get("format", "csv")
-    rows, condition = found(request.project, view)
+    view, kind = parse_params(request.GET), request.GET.get("format", "csv")
+    rows, condition = filter_runs(request.project, view)
     if kind not in exporting.FORMATS or condition.fault:
         why = condition.fault.message if condition.fault else f"There is csv and json, no {kind[:20]}."
         return HttpResponse(why, content_type="text/plain; charset=utf-8", status=400)
@@ -148,7 +148,7 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
 @require_POST
 def run_views(request: ProjectRequest) -> HttpResponse:
     """Keep the table as it is under a name, with its columns."""
-    query = asked(request.POST).address
+    query = parse_params(request.POST).address
     saved_views.keep(request, PAGE, query)
     return redirect(f"{reverse('runs', args=request.project.path)}?{query}".removesuffix("?"))
 

@@ -22,7 +22,7 @@ MOST_OPEN = 10
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableParams:
     """`own` tells whether the columns are named, rather than the usual ones; `open` are groups that are unfolded."""
 
     query: str
@@ -54,13 +54,13 @@ class Asked:
         return bool(self.query.strip())
 
 
-def asked(data: Mapping[str, Any]) -> Asked:
+def parse_params(data: Mapping[str, Any]) -> TableParams:
     """Of an address or a form; what makes no sense in it asks for nothing."""
     columns = read(data.get("columns", ""))
     sort = data.get("sort", "") or NEWEST
     archived = data.get("archived", "")
-    return Asked(
-        query=search.asked(data),
+    return TableParams(
+        query=search.parse_search(data),
         sort=sort if column(sort.removeprefix("-")) else NEWEST,
         group=data.get("group", "") if groupable(data.get("group", "")) else "",
         archived=archived if archived in ARCHIVED else "",

@@ -20,8 +20,8 @@ from ..run_metadata import in_sight
 from ..sparkline import Sparkline
 from ..summary_tiles import written
 from .columns import Column, Measure, column
-from .external_columns import Given
-from .params import Asked
+from .external_columns import ExternalSetting
+from .params import TableParams
 from .search import Sought, sought
 from .settings import PRESET, Setting
 
@@ -58,7 +58,7 @@ class Read:
     policies: dict[str, str]
 
 
-def found(project: Project, asked: Asked) -> tuple[QuerySet[Run], Sought]:
+def filter_runs(project: Project, asked: TableParams) -> tuple[QuerySet[Run], Sought]:
     """The runs that an address asks for, in no order."""
     rows = in_sight(project)
     if asked.archived != "too":
@@ -72,7 +72,7 @@ def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
     one = column(sort.removeprefix("-"))
     if one is None:
         return rows.order_by("-pinned", "-number")
-    values = (one.number, one.value) if isinstance(one, Given) else (one.value,)
+    values = (one.number, one.value) if isinstance(one, ExternalSetting) else (one.value,)
     keys = {f"sorted_by_{place}": value for place, value in enumerate(values)}
     down = sort.startswith("-")
     order = [F(key).desc(nulls_last=True) if down else F(key).asc(nulls_last=True) for key in keys]
@@ -81,16 +81,16 @@ def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
 
 def lines(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
     """These runs, which are few enough to be shown."""
-    return filled(list(shown(rows, columns)), columns)
+    return filled(list(annotate_columns(rows, columns)), columns)
 
 
-def shown(rows: QuerySet[Run], columns: Sequence[Column]) -> QuerySet[Run]:
+def annotate_columns(rows: QuerySet[Run], columns: Sequence[Column]) -> QuerySet[Run]:
     settings = {f"setting_{one.key}": one.value for one in columns if isinstance(one, Setting)}
     return measured(rows).annotate(**settings)
 
 
 def filled(runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
-    read = Read(summaries(runs, columns), given(runs, columns), started_from(runs))
+    read = Read(summaries(runs, columns), load_external_settings(runs, columns), started_from(runs))
     return [Row(run, [cell(run, one, read) for one in columns], said(getattr(run, "scored_by", None))) for run in runs]
 
 
@@ -102,8 +102,8 @@ def summaries(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int,
     return {(one.run_id, one.source, one.name): one for one in kept}
 
 
-def given(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str], RunSetting]:
-    names = [one.name for one in columns if isinstance(one, Given)]
+def load_external_settings(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str], RunSetting]:
+    names = [one.name for one in columns if isinstance(one, ExternalSetting)]
     kept = RunSetting.objects.filter(run__in=[run.pk for run in runs], name__in=names) if names else ()
     return {(one.run_id, one.name): one for one in kept}
 
@@ -111,7 +111,7 @@ def given(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str
 def cell(run: Run, one: Column, read: Read) -> Cell:
     if isinstance(one, Measure):
         return measure_cell(one, read.kept.get((run.pk, one.source, one.name)))
-    if isinstance(one, Given):
+    if isinstance(one, ExternalSetting):
         told = read.given.get((run.pk, one.name))
         return Cell(one, plain(told.text, told.number), told.text) if told else Cell(one)
     if isinstance(one, Setting):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import whole
-from prove_web.trajectories.search.ast import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
+from prove_web.parse_int import parse_digits
+from prove_web.trajectories.search.ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Node, Not, Text
 from prove_web.trajectories.search.fields import EQUAL
 from prove_web.trajectories.search.parsing import parse
 
@@ -36,7 +36,7 @@ def sought(project: Project, query: str) -> Sought:
         return Sought(Q(pk__in=[]), Fault(at, bad.fault.message))
 
 
-def asked(query: Mapping[str, str]) -> str:
+def parse_search(query: Mapping[str, str]) -> str:
     """The search of an address, on one line."""
     return " ".join(query.get("q", "").splitlines())
 
@@ -57,7 +57,7 @@ def wanted(project: Project, node: Node) -> Q:
     match node:
         case Text(words):
             return saying(words)
-        case Asked():
+        case FieldComparison():
             return condition(project, node)
         case Not(inner):
             return ~wanted(project, inner)
@@ -73,7 +73,7 @@ def wanted(project: Project, node: Node) -> Q:
             return every
 
 
-def condition(project: Project, asked: Asked) -> Q:
+def condition(project: Project, asked: FieldComparison) -> Q:
     field = field_of(asked.field)
     if field is None:
         raise BadQuery(asked.at, unknown(asked))
@@ -87,6 +87,6 @@ def condition(project: Project, asked: Asked) -> Q:
 def saying(words: str) -> Q:
     """Words in a run's name, its data set's, its notes or the name of who started it; `#12` is a number."""
     found = Q(name__icontains=words) | Q(dataset__name__icontains=words) | Q(notes__icontains=words)
-    if (number := whole(words.removeprefix("#"))) is not None:
+    if (number := parse_digits(words.removeprefix("#"))) is not None:
         found |= Q(number=number)
     return found | Q(job__created_by__username__icontains=words)

@@ -15,7 +15,7 @@ from ..form_fields import plain
 from ..form_layout import SECTIONS
 from ..forms import RunForm, only, worded
 from ..models import RunKind
-from .external_columns import told
+from .external_columns import select_setting
 
 ELSEWHERE = {"name", "kind", "dataset", "recipe", *EVALUATE}  # columns of their own, or no setting of the run itself
 PRESET = "reward_preset"
@@ -84,7 +84,7 @@ class Setting:
         if usual is not None:
             found = Coalesce(found, Value(usual if self.numeric else plain(usual)), output_field=type_of)
         kinds = [kind] if (kind := only(self.key)) else [RunKind.GRPO, RunKind.SFT]
-        elsewhere = told(self.key, "number" if self.numeric else "text")
+        elsewhere = select_setting(self.key, "number" if self.numeric else "text")
         return Case(
             When(kind__in=kinds, then=found),
             When(kind=RunKind.OUTSIDE, then=elsewhere),

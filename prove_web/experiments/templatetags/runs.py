@@ -18,7 +18,7 @@ from prove_web.experiments.table.rows import worded as measured_figure
 from prove_web.experiments.table.settings import Setting
 from prove_web.experiments.tool_outcomes import TITLES, share_text
 from prove_web.live.templatetags.kit import MINUS
-from prove_web.review.markdown import shown
+from prove_web.review.markdown import render_markdown
 
 register = template.Library()
 register.filter("share", share_text)
@@ -107,7 +107,7 @@ def tags_known_to(run: Run) -> list[str]:
 @register.filter
 def markdown(text: str) -> SafeString:
     """What people wrote, as HTML that is safe to show."""
-    return shown(text)
+    return render_markdown(text)
 
 
 @register.filter

@@ -29,10 +29,10 @@ from ..reward_fields import RewardFields
 from ..reward_scale import written
 from ..rollouts import NoRollouts
 from ..saved_rewards import save
-from .asked import MOST, WHOLE, Asked, asked, datasets, runs, within
 from .compared import Compared, compared
 from .lot import Floats, Lot, Row
 from .of_run import RunSource
+from .params import MOST, WHOLE, WhatIfParams, datasets, parse_params, runs, within
 from .picture import WIDTH, columns
 from .source import Place
 
@@ -91,7 +91,7 @@ def what_if(request: ProjectRequest) -> HttpResponse:
     Where each rollout has to be read whole, a request scores some more of them, and the page asks for the rest, unless
     `stop` says that these will do.
     """
-    want = asked(request.project, request.GET.dict())
+    want = parse_params(request.project, request.GET.dict())
     blind = Blind(request.user, request.project)
     told = answer(want, blind) if want.source and not want.fault else Answer(why=want.fault)
     context: dict[str, Any] = {
@@ -109,14 +109,14 @@ def what_if(request: ProjectRequest) -> HttpResponse:
         "config_json": json.dumps(asdict(want.config)),
         "answer": told,
         "stopped": "stop" in request.GET,
-        **(shown(request.project, want, told.compared) if told.compared else {}),
+        **(build_context(request.project, want, told.compared) if told.compared else {}),
     }
     made = render(request, "experiments/what_if.html", context)
     made["HX-Replace-Url"] = f"{request.path}?{want.query()}{'&stop=1' if 'stop' in request.GET else ''}"
     return made
 
 
-def shown(project: Project, want: Asked, found: Compared) -> dict[str, Any]:
+def build_context(project: Project, want: WhatIfParams, found: Compared) -> dict[str, Any]:
     """What templates take beside the comparison: columns, ticks, and the addresses of rollouts."""
     low, high = found.bins[0].low, found.bins[-1].high
 
@@ -133,14 +133,14 @@ def shown(project: Project, want: Asked, found: Compared) -> dict[str, Any]:
     }
 
 
-def where(project: Project, want: Asked, row: Row) -> str:
+def where(project: Project, want: WhatIfParams, row: Row) -> str:
     """The page of a rollout or a trajectory."""
     if isinstance(want.source, RunSource):
         return reverse("rollout", args=[*project.path, want.source.run.number, *row.place])
     return reverse("trajectory", args=[*project.path, *row.place])
 
 
-def fields(want: Asked) -> list[Field]:
+def fields(want: WhatIfParams) -> list[Field]:
     found = []
     for name, most in SLIDERS.items():
         field = RewardFields.base_fields[f"reward_{name}"]
@@ -150,7 +150,7 @@ def fields(want: Asked) -> list[Field]:
     return found
 
 
-def presets(want: Asked, saved: list[SavedReward]) -> list[tuple[str, str, bool]]:
+def presets(want: WhatIfParams, saved: list[SavedReward]) -> list[tuple[str, str, bool]]:
     """The rewards that have a name: how each is called, its address, and whether it is this."""
     own = [("As it was scored", want.own)]
     named = [(short(name), config) for name, config in PRESETS.items()]
@@ -158,7 +158,7 @@ def presets(want: Asked, saved: list[SavedReward]) -> list[tuple[str, str, bool]
     return [(title, want.query(config), config == want.config) for title, config in (*own, *named, *team)]
 
 
-def answer(want: Asked, blind: Blind) -> Answer:
+def answer(want: WhatIfParams, blind: Blind) -> Answer:
     """The rollouts under the configuration; those of a form that takes more than the columns are fewer.
 
     What one has yet to review `blind` is left out.

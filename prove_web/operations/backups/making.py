@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass
-class Made:
+class BackupSummary:
     """What a backup holds. `gone` are files that were removed while it was made, and `links` are not kept."""
 
     files: int = 0
@@ -33,13 +33,13 @@ class Made:
     links: list[str] = field(default_factory=list)
 
 
-def backup(file: Path, without: Collection[str], progress: Progress) -> Made:
+def backup(file: Path, without: Collection[str], progress: Progress) -> BackupSummary:
     """Write all of the site into one file. Raises BackupFailed, and then leaves nothing behind.
 
     A job writes its files before its event, so what the database names at its moment is in the folder afterwards.
     """
     data = settings.PROVE_DATA
-    made = Made(links=links(data))
+    made = BackupSummary(links=links(data))
     scratch_folder = tempfile.TemporaryDirectory(prefix="prove-backup-", dir=existing(file.parent))
     with scratch_folder as scratch, written(file) as archive:
         copy = Path(scratch) / DATABASE
@@ -83,7 +83,7 @@ def about(without: Collection[str]) -> About:
 
 
 def add_files(
-    archive: Writer, data: Path, without: frozenset[str], made: Made, progress: Progress, target: Path
+    archive: Writer, data: Path, without: frozenset[str], made: BackupSummary, progress: Progress, target: Path
 ) -> None:
     found = list(files(data, databases.sqlite_file(), without))
     for done, (name, path) in enumerate(found):

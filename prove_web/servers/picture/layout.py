@@ -58,7 +58,7 @@ def key_of(nodes: Iterable[Node], names: Iterable[Names]) -> str:
     return blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
 
 
-def kept(proven: Proven, folder: Path) -> Layout:
+def load_layout(proven: Proven, folder: Path) -> Layout:
     """The layout of a graph, from a file of its hash in `folder`; made, and kept there, where there is none."""
     names = [edge.names for edge in proven.edges]
     key = key_of(proven.nodes, names)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph_queries import Names, Proven
-from .asked import Asked
 from .bundling import Drawn, drawn
 from .chains import Chain
 from .colours import Paint
 from .layout import Layout
+from .params import GraphParams
 
 
-def told(
-    proven: Proven, layout: Layout, asked: Asked, paint: Paint, opened: str, edge: Names | None, chain: Chain | None
+def serialize_graph(
+    proven: Proven,
+    layout: Layout,
+    asked: GraphParams,
+    paint: Paint,
+    opened: str,
+    edge: Names | None,
+    chain: Chain | None,
 ) -> dict[str, Any]:
     """All of the picture. Tools and servers are named by their place in `tools` and `servers`.
 

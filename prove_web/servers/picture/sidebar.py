@@ -8,9 +8,9 @@ from typing import Any
 
 from ..catalogue import entries
 from ..graph_queries import Edge, Node, Proven
-from .asked import Asked, written
 from .chains import Chain
 from .colours import mark_of
+from .params import GraphParams, written
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def around(proven: Proven, tool: str) -> dict[str, Any]:
     }
 
 
-def beside(proven: Proven, asked: Asked, edge: Edge | None, told: str) -> dict[str, Any]:
+def beside(proven: Proven, asked: GraphParams, edge: Edge | None, told: str) -> dict[str, Any]:
     """The narrowest thing that is chosen: an edge, a tool, two servers, a server; else all servers."""
     if edge:
         return {"shown": "edge", "edge": edge}

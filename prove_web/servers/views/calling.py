@@ -19,7 +19,7 @@ from ..catalogue import producers
 from ..models import LiveSession, SessionCall
 from ..session_page import has, number
 from ..world_cache import NotRebuilt, after, moments
-from .sessions import of, shown, to
+from .sessions import of, render_session, to
 
 KEPT = ("table", "find", "sort", "view")
 
@@ -37,8 +37,8 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
     form = CallForm.posted(TOOLS[name][1], request.POST)
     try:
         if {"switch", "add", "remove", "reshape", "example"} & {*request.POST}:
-            return shown(request, target, changed(request, target, form))
-        return asked(request, target, form)
+            return render_session(request, target, changed(request, target, form))
+        return make_call(request, target, form)
     except NotRebuilt:
         return redirect(to(target))  # whose page says so
 
@@ -75,22 +75,22 @@ def filled(world: World, form: CallForm) -> CallForm:
     return made
 
 
-def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpResponse:
+def make_call(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpResponse:
     """Make the call, unless something is in its way. Raises NotRebuilt."""
     arguments, tool = form.arguments(), form.tool
     if arguments is None:
-        return shown(request, target, form)
+        return render_session(request, target, form)
     if tool.destructive and request.POST.get("confirmed") != tool.name:
         form.asks = True  # what cannot be undone is confirmed, without any script
-        return shown(request, target, form)
+        return render_session(request, target, form)
     try:
         made = session_services.make(target, request.user, tool.name, arguments)
     except session_services.Full:
         form.error = f"A session has at most {session_services.MOST_CALLS:,} calls. Go on in a fork of it."
-        return shown(request, target, form)
+        return render_session(request, target, form)
     except session_services.Busy:
         form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
-        return shown(request, target, form)
+        return render_session(request, target, form)
     return answered(request, target, made, JSON if form.mode == JSON else "")
 
 
@@ -101,7 +101,7 @@ def answered(request: ProjectRequest, target: LiveSession, made: SessionCall, mo
     if not request.htmx:
         return redirect(f"{address}#call-{made.position}")
     request.GET = QueryDict(address.partition("?")[2])
-    response = shown(request, target)
+    response = render_session(request, target)
     response["HX-Push-Url"] = address
     return response
 

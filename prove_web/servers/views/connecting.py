@@ -31,7 +31,9 @@ def new(request: ProjectRequest, session: int) -> HttpResponse:
     """Make a token and show it, this once."""
     target = of(request, session)
     try:
-        text = tokens.asked_for(target, request.user, request.POST.get("name", ""), request.POST.get("writes") == "yes")
+        text = tokens.create_token(
+            target, request.user, request.POST.get("name", ""), request.POST.get("writes") == "yes"
+        )
     except tokens.NotIssued as why:
         return page(request, target, fault=str(why))
     return page(request, target, text)

@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def whole(label: str, most: int, text: str, first: int = 0) -> forms.IntegerField:
+def build_integer_field(label: str, most: int, text: str, first: int = 0) -> forms.IntegerField:
     """A field for a whole number from 0; left empty it is the first value."""
     attributes = {"inputmode": "numeric", "autocomplete": "off"}
     wrong = f"This is a whole number from 0 to {most:,}."
@@ -47,9 +47,11 @@ def whole(label: str, most: int, text: str, first: int = 0) -> forms.IntegerFiel
 class FaultsForm(forms.Form):
     """How many of a hundred calls meet each kind of fault."""
 
-    unavailable, rate_limited, stale, slow = (whole(f"{title}, %", 100, text) for title, text in KINDS.values())
-    delay = whole("Milliseconds that a late answer takes", MOST_DELAY, "", Faults().delay)
-    seed = whole("Seed", MOST_SEED, "The same seed and the same calls meet the same faults.")
+    unavailable, rate_limited, stale, slow = (
+        build_integer_field(f"{title}, %", 100, text) for title, text in KINDS.values()
+    )
+    delay = build_integer_field("Milliseconds that a late answer takes", MOST_DELAY, "", Faults().delay)
+    seed = build_integer_field("Seed", MOST_SEED, "The same seed and the same calls meet the same faults.")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}

@@ -11,18 +11,18 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
-from prove_web.accounts.locks import hold_kept
+from prove_web.accounts.locks import lock_active_project
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.enabled_servers import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 
 from ..graph_queries import Edge, Proven, newest
-from ..picture.asked import BY, HOPS, Asked, pair_of
 from ..picture.chains import chains
 from ..picture.colours import choices, paint
+from ..picture.params import BY, HOPS, GraphParams, pair_of
 from ..picture.sidebar import Drawing, beside
 from .parts import paged, typed
 
@@ -47,7 +47,7 @@ def graph(request: ProjectRequest) -> HttpResponse:
     proven = proven.among(offered(request.project)) if proven else None
     part = (request.htmx.target or "").rpartition("#")[2]
     part = part if part in PARTS else ""
-    context = {"job": job, "proven": proven, **(shown(request, proven, part) if proven else {})}
+    context = {"job": job, "proven": proven, **(build_context(request, proven, part) if proven else {})}
     response = render(request, PARTS.get(part, "servers/graph.html") if proven else "servers/graph.html", context)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     if typed(request, "part") == "job" and job is not None and job.ended:
@@ -55,9 +55,9 @@ def graph(request: ProjectRequest) -> HttpResponse:
     return response
 
 
-def shown(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
+def build_context(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
     """What the page, or one part of it, shows of a graph."""
-    asked = Asked.of(request, proven)
+    asked = GraphParams.of(request, proven)
     context: dict[str, Any] = {"asked": asked, "kinds": KINDS.items(), "hops": HOPS, "bys": BY.items()}
     context |= {"servers": sorted({node.server for node in proven.nodes}), "unknown": unknown_tool(request, asked)}
     if part in ("", "found"):
@@ -71,7 +71,7 @@ def shown(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
     return context
 
 
-def unknown_tool(request: ProjectRequest, asked: Asked) -> str:
+def unknown_tool(request: ProjectRequest, asked: GraphParams) -> str:
     """What was looked for as a tool, and is none of the graph's."""
     text = typed(request, "tool")
     return "" if asked.tool else text
@@ -86,7 +86,7 @@ def edge_of(request: ProjectRequest, proven: Proven) -> Edge | None:
 def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
     """The chains that the address asks for: from `start` to `end`, those sampled by `draw`, one of them chosen."""
     start, end = typed(request, "start"), typed(request, "end")
-    seed, chosen = (whole(typed(request, name), 6) or 0 for name in ("draw", "chain"))
+    seed, chosen = (parse_digits(typed(request, name), 6) or 0 for name in ("draw", "chain"))
     return Drawing(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
 
 
@@ -101,7 +101,7 @@ def prove(request: ProjectRequest) -> HttpResponse:
 @transaction.atomic
 def launch(project: Project, user: User) -> Job:
     """The job that proves the graph: the one that is at work or waits, or a new one."""
-    hold_kept(project)
+    lock_active_project(project)
     if at_work := Job.objects.filter(project=project, kind=Kind.GRAPH).active().first():
         return at_work
     job: Job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", created_by=user)

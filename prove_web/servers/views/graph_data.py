@@ -15,11 +15,11 @@ from prove_web.environments.enabled_servers import offered
 from prove_web.live.models import Job, Kind, State
 
 from ..graph_queries import load, newest
-from ..picture.asked import Asked, pair_of, written
 from ..picture.colours import choices, paint
 from ..picture.evidence_session import reopen, scene
-from ..picture.layout import kept
-from ..picture.serializers import told
+from ..picture.layout import load_layout
+from ..picture.params import GraphParams, pair_of, written
+from ..picture.serializers import serialize_graph
 from ..session_services import Busy
 from .graph import drawing, edge_of
 from .parts import typed
@@ -40,12 +40,12 @@ def data(request: ProjectRequest) -> HttpResponse:
     proven = load(done) if done else None
     answer = JsonResponse({})
     if done and proven:
-        layout, proven = kept(proven, done.out), proven.among(offered(request.project))
-        asked = Asked.of(request, proven)
+        layout, proven = load_layout(proven, done.out), proven.among(offered(request.project))
+        asked = GraphParams.of(request, proven)
         look = paint(proven, asked.by, choices(request, request.project, asked.by))
         edge, chain = edge_of(request, proven), drawing(request, proven).chain
         answer = JsonResponse(
-            told(proven, layout, asked, look, typed(request, "open"), edge.names if edge else None, chain)
+            serialize_graph(proven, layout, asked, look, typed(request, "open"), edge.names if edge else None, chain)
         )
     patch_cache_control(answer, private=True, no_cache=True)
     return answer

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from ..arguments import CallForm
-from ..entity_autocomplete import found
+from ..entity_autocomplete import search_entities
 from ..forms import SessionForm
 from ..listing import listed
 from ..models import LiveSession
@@ -60,7 +60,7 @@ def new(request: ProjectRequest) -> HttpResponse:
 @require_safe
 def session(request: ProjectRequest, session: int) -> HttpResponse:
     """A session: call tools, see what they did, look at any moment of it."""
-    return shown(request, of(request, session))
+    return render_session(request, of(request, session))
 
 
 PARTS = {
@@ -72,7 +72,7 @@ PARTS = {
 }
 
 
-def shown(request: ProjectRequest, session: LiveSession, form: CallForm | None = None) -> HttpResponse:
+def render_session(request: ProjectRequest, session: LiveSession, form: CallForm | None = None) -> HttpResponse:
     """The page of a session, or the part of it that was asked for; with a fault in the form it is 422 for a page."""
     found = context(request, session, form)
     target = (request.htmx.target or "").rpartition("#")[2]
@@ -91,7 +91,7 @@ def pick(request: ProjectRequest, session: int) -> HttpResponse:
         world = moments(of(request, session))[-1].world
     except NotRebuilt:
         return render(request, "servers/picked.html", {"entities": [], "count": 0})
-    entities, count = found(world, typed(request, "type"), typed(request, "q"))
+    entities, count = search_entities(world, typed(request, "type"), typed(request, "q"))
     return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": typed(request, "q")})
 
 

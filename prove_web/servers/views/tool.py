@@ -19,7 +19,7 @@ from prove_web.environments.enabled_servers import environment_of, offered
 from .. import session_services, usage
 from ..arguments import JSON, CallForm
 from ..catalogue import Entry, entries, producers, takers
-from ..entity_autocomplete import SHOWN, found
+from ..entity_autocomplete import SHOWN, search_entities
 from ..field_errors import of_refusal
 from ..models import LiveSession, SavedCall
 from ..parameters import parameters
@@ -45,7 +45,7 @@ def tried(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
         "now": world.now,
         "environment": environment_of(project),
         "on": entry.server in offered(project),
-        "suggestions": [(each, found(world, each, "", SHOWN)[0]) for each in types],
+        "suggestions": [(each, search_entities(world, each, "", SHOWN)[0]) for each in types],
         "call_at": reverse("tool-call", args=[*project.path, entry.name]) + "#try",
         "pick_at": reverse("tool-pick", args=[*project.path, entry.name]),
     }
@@ -125,5 +125,5 @@ def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, A
 def pick(request: ProjectRequest, tool: str) -> HttpResponse:
     """The entities of one id type in the world that the form speaks of."""
     find = typed(request, "q")
-    entities, count = found(opening(request.project, known(tool)), typed(request, "type"), find)
+    entities, count = search_entities(opening(request.project, known(tool)), typed(request, "type"), find)
     return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": find})

@@ -15,7 +15,7 @@ from training_worker.prove.synthesis.validate import Rejected
 
 from ..models import LiveSession, SessionCall
 from ..session_page import gone, number
-from ..session_to_trajectory import chosen, kept_of, offered, tidy
+from ..session_to_trajectory import chosen, offered, save_trajectory, tidy
 from .sessions import UNPROCESSABLE, of, to
 
 
@@ -32,7 +32,7 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
     said = {each.position: words(request, each.position) for each in calls}
     used = [each for each in calls if f"use-{each.position}" in request.POST]
     try:
-        kept = kept_of(request.project, request.user, source, calls, used, said)
+        kept = save_trajectory(request.project, request.user, source, calls, used, said)
     except Rejected as reason:
         return page(request, source, at, calls, said, used, str(reason))
     except OSError as error:
@@ -63,7 +63,7 @@ def page(
     fault: str = "",
 ) -> HttpResponse:
     good = [each for each in calls if each.ok]
-    unsaid = manual.unsaid([manual.Made(each.tool, each.arguments, each.text) for each in good])
+    unsaid = manual.unsaid([manual.ManualCall(each.tool, each.arguments, each.text) for each in good])
     needs = {each.position: values for each, values in zip(good, unsaid, strict=True)}
     marked = {each.position for each in used}
     rows: list[dict[str, Any]] = [

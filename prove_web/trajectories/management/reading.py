@@ -9,7 +9,7 @@ from training_worker.prove.trajectory import UnreadableData
 
 
 @contextmanager
-def told_in_a_line() -> Iterator[None]:
+def raise_command_errors() -> Iterator[None]:
     """Raises CommandError, which names the file and what to do."""
     try:
         yield

@@ -1,6 +1,6 @@
 """Search in trajectories: the query language, and the rows that a query finds."""
 
 from .ast import Fault
-from .finding import Found, search
+from .finding import SearchResult, search
 
-__all__ = ["Fault", "Found", "search"]
+__all__ = ["Fault", "SearchResult", "search"]

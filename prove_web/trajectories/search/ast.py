@@ -36,7 +36,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FieldComparison:
     """A field compared with a value, such as `steps>3`; `at` and `ends` are the places of both."""
 
     field: str
@@ -65,7 +65,7 @@ class AnyOf:
     nodes: tuple[Node, ...]
 
 
-Node = Text | Asked | Not | AllOf | AnyOf
+Node = Text | FieldComparison | Not | AllOf | AnyOf
 
 
 def written(node: Node) -> str:
@@ -73,20 +73,20 @@ def written(node: Node) -> str:
     match node:
         case Text(text, quoted):
             return f'"{text}"' if quoted else text
-        case Asked(name, op, value):
+        case FieldComparison(name, op, value):
             return f"{name}{op}{valued(value)}"
         case Not(inner):
             return f"-{bracketed(inner)}"
         case AllOf(nodes):
             return " ".join(
-                written(one) if isinstance(one, Text | Asked | Not) else f"({written(one)})" for one in nodes
+                written(one) if isinstance(one, Text | FieldComparison | Not) else f"({written(one)})" for one in nodes
             )
         case AnyOf(nodes):
             return " OR ".join(f"({written(one)})" if isinstance(one, AnyOf) else written(one) for one in nodes)
 
 
 def bracketed(node: Node) -> str:
-    return written(node) if isinstance(node, Text | Asked | Not) else f"({written(node)})"
+    return written(node) if isinstance(node, Text | FieldComparison | Not) else f"({written(node)})"
 
 
 def valued(value: str) -> str:

@@ -13,8 +13,8 @@ from training_worker.prove.reward.prove_reward import COMPONENTS
 
 from .. import choices
 from ..models import Dataset, Trajectory
-from .ast import Asked, BadQuery
-from .lookups import Rows, among, any_of, chosen, chosen_entry, either, listed, score, text, whole
+from .ast import BadQuery, FieldComparison
+from .lookups import Rows, among, any_of, chosen, chosen_entry, compare_integer, either, listed, score, text
 from .review_fields import having, labelled, queued, reviewed
 from .values import ENDS, KNOBS
 
@@ -37,7 +37,7 @@ class Field:
         return COMPARED if self.compared else EQUAL
 
 
-def condition(project: Project, asked: Asked) -> Q:
+def condition(project: Project, asked: FieldComparison) -> Q:
     """The rows that a field leaves. Raises BadQuery, which names what may stand there."""
     field = FIELDS.get(asked.field)
     if field is None:
@@ -50,37 +50,39 @@ def condition(project: Project, asked: Asked) -> Q:
     return field.rows(project, asked)
 
 
-def telling(asked: Asked) -> bool:
+def reveals_outcome(asked: FieldComparison) -> bool:
     """Whether a field would tell a reward, or what people made of a trajectory."""
     return asked.field in TELLING
 
 
-def unknown(asked: Asked) -> str:
+def unknown(asked: FieldComparison) -> str:
     near = difflib.get_close_matches(asked.field, FIELDS, n=1)
     hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(FIELDS)}."
     return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."
 
 
-def component(project: Project, asked: Asked) -> Q:
+def component(project: Project, asked: FieldComparison) -> Q:
     """`component:coverage<1` says the same as `coverage<1`."""
     found = COMPONENT.fullmatch(asked.value)
     if not found:
         names = ", ".join(COMPONENTS)
         raise BadQuery(asked.ends, f"A component and a comparison stand here, such as coverage<1. There are {names}.")
     name, op, value = found.groups()
-    return score(name)(project, Asked(asked.field, op, value, ends=asked.ends + found.start(3)))
+    return score(name)(project, FieldComparison(asked.field, op, value, ends=asked.ends + found.start(3)))
 
 
-def status(project: Project, asked: Asked) -> Q:
+def status(project: Project, asked: FieldComparison) -> Q:
     failed = {"ok": Q(errors=0), "error": Q(errors__gt=0)}
     return either(failed[among(asked, one, failed)] for one in any_of(asked))
 
 
-def dataset(project: Project, asked: Asked) -> Q:
-    return Q(dataset__in=Dataset.objects.filter(whole("number")(project, asked), project=project).values("pk"))
+def dataset(project: Project, asked: FieldComparison) -> Q:
+    return Q(
+        dataset__in=Dataset.objects.filter(compare_integer("number")(project, asked), project=project).values("pk")
+    )
 
 
-def edits(project: Project, asked: Asked) -> Q:
+def edits(project: Project, asked: FieldComparison) -> Q:
     """Those that are edited forms of a trajectory, by its id."""
     of = Trajectory.objects.of(project).filter(example__in=any_of(asked))
     return Q(parent__in=of.values("pk"))
@@ -101,12 +103,12 @@ FIELDS = {
     "feature": Field("a kind of difficulty", "feature:conditional", listed("features")),
     "status": Field("whether a call failed", "status:error", status),
     "end": Field("how an attempt ended", "end:tokens", chosen("end", ENDS)),
-    "steps": Field("ground-truth steps", "steps>3", whole("steps"), True),
-    "path": Field("steps on the longest path of dependencies", "path>=4", whole("path"), True),
-    "turns": Field("user turns", "turns:2", whole("turns"), True),
-    "length": Field("tool calls", "length>5", whole("length"), True),
-    "errors": Field("calls that failed", "errors>1", whole("errors"), True),
-    "distractors": Field("candidate tools of other servers", "distractors>2", whole("distractors"), True),
+    "steps": Field("ground-truth steps", "steps>3", compare_integer("steps"), True),
+    "path": Field("steps on the longest path of dependencies", "path>=4", compare_integer("path"), True),
+    "turns": Field("user turns", "turns:2", compare_integer("turns"), True),
+    "length": Field("tool calls", "length>5", compare_integer("length"), True),
+    "errors": Field("calls that failed", "errors>1", compare_integer("errors"), True),
+    "distractors": Field("candidate tools of other servers", "distractors>2", compare_integer("distractors"), True),
     "reward": Field("the total reward", "reward<0.5", score("reward"), True),
     **{name: Field(f"the {name} component", f"{name}<1", score(name), True) for name in COMPONENTS},
     "component": Field("a component, compared", "component:coverage<1", component),
@@ -114,7 +116,7 @@ FIELDS = {
     "reviewer": Field("who has reviewed it", "reviewer:bob", reviewed),
     "queue": Field("the number of a review queue", "queue:2", queued, True),
     "dataset": Field("the number of a data set", "dataset:3", dataset, True),
-    "run": Field("the number of the run that attempted it", "run:4", whole("run"), True),
+    "run": Field("the number of the run that attempted it", "run:4", compare_integer("run"), True),
     "parent": Field("the id of what it is an edit of", "parent:train-0-000012", edits),
     "id": Field("its id", "id:train-0-000012", text("example")),
     "has": Field("what there is of it", "has:comment", having),

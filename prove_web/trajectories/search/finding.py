@@ -11,14 +11,14 @@ from prove_web.accounts.models import Project
 from prove_web.review.blinding import Blind
 
 from ..models import Dataset, Trajectory
-from .ast import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
-from .fields import condition, telling
+from .ast import AllOf, AnyOf, BadQuery, Fault, FieldComparison, Node, Not, Text
+from .fields import condition, reveals_outcome
 from .fulltext import saying
 from .parsing import parse
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """`rows` without their records; none when there is a `fault`. `covered`: without those that wait for one's own
     review, since the query asks for what one may not know of these."""
 
@@ -27,7 +27,7 @@ class Found:
     covered: bool = False
 
 
-def search(project: Project, query: str, dataset: Dataset | None = None, blind: Blind | None = None) -> Found:
+def search(project: Project, query: str, dataset: Dataset | None = None, blind: Blind | None = None) -> SearchResult:
     """The trajectories of a project, or of one data set, that a query finds; an empty query finds all.
 
     What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
@@ -37,17 +37,17 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
     try:
         tree = parse(query)
         found = rows.filter(wanted(project, tree))
-        if blind is None or not any(map(telling, fields_of(tree))):
-            return Found(found)
-        return Found(blind.told(blind.told(found), "parent"), covered=blind.any)
+        if blind is None or not any(map(reveals_outcome, fields_of(tree))):
+            return SearchResult(found)
+        return SearchResult(blind.told(blind.told(found), "parent"), covered=blind.any)
     except BadQuery as bad:
-        return Found(rows.none(), bad.fault)
+        return SearchResult(rows.none(), bad.fault)
 
 
 def tells(query: str) -> bool:
     """Whether what a query finds would tell a reward, or what people made of it; a faulty one finds nothing."""
     try:
-        return any(map(telling, fields_of(parse(query))))
+        return any(map(reveals_outcome, fields_of(parse(query))))
     except BadQuery:
         return False
 
@@ -57,7 +57,7 @@ def wanted(project: Project, node: Node) -> Q:
     match node:
         case Text():
             return saying([node])
-        case Asked():
+        case FieldComparison():
             return condition(project, node)
         case Not(inner):
             return ~wanted(project, inner)
@@ -80,9 +80,9 @@ def each_of(project: Project, nodes: tuple[Node, ...]) -> Q:
     return every
 
 
-def fields_of(node: Node) -> Iterator[Asked]:
+def fields_of(node: Node) -> Iterator[FieldComparison]:
     match node:
-        case Asked():
+        case FieldComparison():
             yield node
         case Not(inner):
             yield from fields_of(inner)

@@ -13,9 +13,9 @@ from django.db.models.lookups import IContains
 
 from prove_web.accounts.models import Project
 
-from .ast import Asked, BadQuery
+from .ast import BadQuery, FieldComparison
 
-Rows = Callable[[Project, Asked], Q]
+Rows = Callable[[Project, FieldComparison], Q]
 LOOKUPS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte", ":": "exact", "=": "exact"}
 CLOSE = 1e-9  # two scores that differ by less are the same: 1.3 is a sum of five products
 LARGEST = 2**31 - 1
@@ -23,7 +23,7 @@ MOST_VALUES = 50  # of one field: each is compared with every row
 WHOLE, NUMBER = re.compile(r"[0-9]{1,18}"), re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
 
 
-def any_of(asked: Asked) -> list[str]:
+def any_of(asked: FieldComparison) -> list[str]:
     """The values between commas, any of which will do. Raises BadQuery."""
     found = [one.strip() for one in asked.value.split(",")]
     if len(found) > MOST_VALUES:
@@ -36,7 +36,7 @@ def any_of(asked: Asked) -> list[str]:
 def listed(column: str) -> Rows:
     """One whole entry of a comma-separated column; `*` at the end stands for the rest of a name."""
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         return either(entry(column, one) for one in any_of(asked))
 
     return rows
@@ -60,7 +60,7 @@ def chosen(column: str, choices: Iterable[str]) -> Rows:
     """One of a few values. Raises BadQuery for another."""
     allowed = tuple(choices)
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         return Q(**{f"{column}__in": [among(asked, one, allowed) for one in any_of(asked)]})
 
     return rows
@@ -70,13 +70,13 @@ def chosen_entry(column: str, choices: Iterable[str]) -> Rows:
     """One whole entry of a comma-separated column, which are few. Raises BadQuery for another."""
     allowed = tuple(choices)
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         return either(entry(column, among(asked, one, allowed)) for one in any_of(asked))
 
     return rows
 
 
-def among(asked: Asked, value: str, allowed: Iterable[str]) -> str:
+def among(asked: FieldComparison, value: str, allowed: Iterable[str]) -> str:
     """The value as it is stored. Raises BadQuery."""
     names = list(allowed)
     same = value.lower().replace("-", "_")
@@ -88,16 +88,16 @@ def among(asked: Asked, value: str, allowed: Iterable[str]) -> str:
 
 
 def text(column: str) -> Rows:
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         return Q(**{f"{column}__in": any_of(asked)})
 
     return rows
 
 
-def whole(column: str) -> Rows:
+def compare_integer(column: str) -> Rows:
     """A count, compared. Raises BadQuery for what is no whole number."""
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         if not WHOLE.fullmatch(asked.value):
             raise BadQuery(asked.ends, f"“{asked.field}” takes a whole number here, such as {asked.field}>2.")
         return compared(column, asked.op, min(int(asked.value), LARGEST))
@@ -114,7 +114,7 @@ def compared(column: str, op: str, number: int) -> Q:
 def score(column: str) -> Rows:
     """A reward or one of its components, compared. Raises BadQuery for what is no number."""
 
-    def rows(project: Project, asked: Asked) -> Q:
+    def rows(project: Project, asked: FieldComparison) -> Q:
         if not NUMBER.fullmatch(asked.value) or not math.isfinite(float(asked.value)):
             raise BadQuery(asked.ends, f"“{asked.field}” takes a number here, such as {column}<0.5.")
         return close(column, asked.op, float(asked.value))

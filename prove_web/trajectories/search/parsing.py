@@ -9,7 +9,7 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, v_args
 
-from .ast import AllOf, AnyOf, Asked, BadQuery, Node, Not, Text
+from .ast import AllOf, AnyOf, BadQuery, FieldComparison, Node, Not, Text
 
 MOST = 1_000  # characters
 DEEPEST = 12  # brackets and negations within each other
@@ -60,7 +60,7 @@ class Build(Transformer[Token, Node]):
     def asked(self, name: Token, op: Token, value: Token) -> Node:
         said = value[1:-1] if value.type == "PHRASE" else str(value)
         ends = (value.start_pos or 0) + (value.type == "PHRASE")
-        return Asked(name.lower(), str(op), said, at=name.start_pos or 0, ends=ends)
+        return FieldComparison(name.lower(), str(op), said, at=name.start_pos or 0, ends=ends)
 
 
 def within(node: Node) -> Node:

@@ -9,38 +9,38 @@ from django.db.models.functions import Cast
 
 from prove_web.accounts.models import Project
 from prove_web.review.models import Acceptance, Comment, Item, Queue
-from prove_web.review.visible_labels import told
+from prove_web.review.visible_labels import get_visible_reviews
 
 from ..models import Trajectory
-from .ast import Asked
-from .lookups import among, any_of, either, whole
+from .ast import FieldComparison
+from .lookups import among, any_of, compare_integer, either
 
 
-def labelled(project: Project, asked: Asked) -> Q:
+def labelled(project: Project, asked: FieldComparison) -> Q:
     """Those of which a complete review says this, or whose verdict was settled as this."""
     return either(label(project, one) for one in any_of(asked))
 
 
 def label(project: Project, name: str) -> Q:
     settled = Item.objects.filter(queue__project=project, verdict=name)
-    answers = told().filter(item__queue__project=project).alias(said=Cast("answers", TextField()))
+    answers = get_visible_reviews().filter(item__queue__project=project).alias(said=Cast("answers", TextField()))
     said = Q(said__contains=json.dumps(name)) | Q(said__contains=json.dumps(name, ensure_ascii=False))
     return Q(pk__in=settled.values("trajectory")) | Q(pk__in=answers.filter(said).values("item__trajectory"))
 
 
-def reviewed(project: Project, asked: Asked) -> Q:
+def reviewed(project: Project, asked: FieldComparison) -> Q:
     """Those that one of these people has completed a review of."""
-    by = told().filter(item__queue__project=project, reviewer__username__in=any_of(asked))
+    by = get_visible_reviews().filter(item__queue__project=project, reviewer__username__in=any_of(asked))
     return Q(pk__in=by.values("item__trajectory"))
 
 
-def queued(project: Project, asked: Asked) -> Q:
+def queued(project: Project, asked: FieldComparison) -> Q:
     """Those that are in a review queue, by its number."""
-    queues = Queue.objects.filter(whole("number")(project, asked), project=project)
+    queues = Queue.objects.filter(compare_integer("number")(project, asked), project=project)
     return Q(pk__in=Item.objects.filter(queue__in=queues.values("pk")).values("trajectory"))
 
 
-def having(project: Project, asked: Asked) -> Q:
+def having(project: Project, asked: FieldComparison) -> Q:
     """Those that have one of these things. Raises BadQuery."""
     return either(HAS[among(asked, one, HAS)](project) for one in any_of(asked))
 
@@ -55,7 +55,7 @@ def commented(project: Project) -> Q:
 
 
 def with_label(project: Project) -> Q:
-    done = told().filter(item__queue__project=project)
+    done = get_visible_reviews().filter(item__queue__project=project)
     settled = Item.objects.filter(queue__project=project).exclude(verdict="")
     return Q(pk__in=done.values("item__trajectory")) | Q(pk__in=settled.values("trajectory"))
 

@@ -37,10 +37,10 @@ def people(project: Project) -> list[str]:
 
 
 def numbers(name: str) -> Callable[[Project], list[str]]:
-    def found(project: Project) -> list[str]:
+    def list_numbers(project: Project) -> list[str]:
         return [str(one) for one in getattr(project, name).values_list("number", flat=True)[:MOST]]
 
-    return found
+    return list_numbers
 
 
 def fixed(values: Iterable[str]) -> Callable[[Project], list[str]]:

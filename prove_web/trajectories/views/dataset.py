@@ -17,7 +17,7 @@ from ..dataset_card import card
 from ..filters import TrajectoryFilter
 from ..forecast import drops
 from ..lineage import lineage
-from ..list_params import asked, tidy
+from ..list_params import parse_search, tidy
 from ..listing import lines
 from ..models import Dataset
 from ..paging import SORTS, order_of, page_of
@@ -45,7 +45,7 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
     order = order_of(request.GET, blind=blind)
     page = page_of(request.project, narrowed.qs, request.GET, order)
-    typed = asked(request.GET)
+    typed = parse_search(request.GET)
     context = {
         "dataset": found,
         "job": found.job,
@@ -77,7 +77,7 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
     newest = JobEvent.objects.filter(job=job).order_by("-id").values_list("id", flat=True).first()
     made = mix(job.result)
     loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
-    context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **told_of(job)}
+    context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **load_progress(job)}
     if loading:
         context["kept"] = found.trajectories.count()
     if request.GET.get("part") != "progress":
@@ -85,7 +85,7 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
     return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)
 
 
-def told_of(job: Job) -> dict[str, Any]:
+def load_progress(job: Job) -> dict[str, Any]:
     """How many conversations the job has made by now, and why it dropped the rest."""
     events = JobEvent.objects.filter(job=job, attempt=job.attempt, kind="progress", data__has_key="kept")
     data = events.order_by("-id").values_list("data", flat=True).first() or {}

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.review.blinding import Blind
 
 from ..filters import TrajectoryFilter
-from ..list_params import asked
+from ..list_params import parse_search
 from ..samples import SIZE, sample
 from ..stats import stats
 from .finding import one_of
@@ -30,9 +30,9 @@ def dataset_sample(request: ProjectRequest, dataset: int) -> HttpResponse:
     if newest is None or found.loading_at or found.job.state != State.DONE:
         return redirect(found)
     narrowed = TrajectoryFilter(request.GET, dataset=found, blind=Blind(request.user, request.project))
-    seed = whole(request.GET.get("seed", "")) or 0
+    seed = parse_digits(request.GET.get("seed", "")) or 0
     sampled, count = sample(narrowed.qs, seed)
-    typed = asked(request.GET)
+    typed = parse_search(request.GET)
     context = {
         "dataset": found,
         "difficulties": stats(found, newest).difficulties,

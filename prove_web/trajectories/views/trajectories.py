@@ -14,7 +14,7 @@ from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.review.blinding import Blind
 
-from ..list_params import ALL, address, asked
+from ..list_params import ALL, address, parse_search
 from ..listing import facets, lines
 from ..paging import SORTS, order_of, page_of
 from ..search import search
@@ -28,7 +28,7 @@ MOST_TYPED = 1_100
 @in_project(Action.VIEW)
 @require_GET
 def trajectories(request: Any) -> HttpResponse:
-    query, blind = asked(request.GET), Blind(request.user, request.project)
+    query, blind = parse_search(request.GET), Blind(request.user, request.project)
     found = search(request.project, query, blind=blind)
     order = order_of(request.GET, USUAL, blind)
     if request.GET.get("part") == "facets":
@@ -62,7 +62,7 @@ def trajectories(request: Any) -> HttpResponse:
 @require_GET
 def trajectory_completion(request: Any) -> HttpResponse:
     """What may stand at a place of a query, as JSON."""
-    query, at = asked(request.GET)[:MOST_TYPED], request.GET.get("at", "")
+    query, at = parse_search(request.GET)[:MOST_TYPED], request.GET.get("at", "")
     place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
     return JsonResponse(asdict(complete(request.project, query, place)))
 

@@ -50,7 +50,7 @@ def patterns(rollouts: Iterable[Rollout], worlds: Mapping[str, WorldRef], top: f
     if valid:
         found["repeats"] = share_of(valid, repeated)
         undone = [(index, one) for index, one in valid if len(writes(one)) > 1 and one.example in worlds][:REPLAYED]
-        found["undone"] = shown(len(valid), undone, lambda one: undo(one, worlds[one.example]))
+        found["undone"] = measure_pattern(len(valid), undone, lambda one: undo(one, worlds[one.example]))
     if due:
         found["unearned"] = share_of(due, lambda one: unearned(one, top))
         found["idle"] = share_of(due, lambda one: "" if one.calls else "made no call where some were due")
@@ -60,10 +60,10 @@ def patterns(rollouts: Iterable[Rollout], worlds: Mapping[str, WorldRef], top: f
 
 
 def share_of(rollouts: Sequence[Numbered], why: Callable[[Rollout], str]) -> Pattern:
-    return shown(len(rollouts), rollouts, why)
+    return measure_pattern(len(rollouts), rollouts, why)
 
 
-def shown(of: int, rollouts: Iterable[Numbered], why: Callable[[Rollout], str]) -> Pattern:
+def measure_pattern(of: int, rollouts: Iterable[Numbered], why: Callable[[Rollout], str]) -> Pattern:
     """The share that `why` has words for; those with the best reward come first, since they are what is learned."""
     told = [(one.reward.total if one.reward else 0.0, index, text) for index, one in rollouts if (text := why(one))]
     best = sorted(told, key=lambda each: (-each[0], each[1]))[:EXEMPLARS]

@@ -107,14 +107,14 @@ class Local:
         """Known by its weights, not by where they are; called `model`, or as its folder is."""
         return Policy(
             model=model or self.folder.name,
-            speak=lambda item: LocalSpeaking(self, item.trial),
+            speak=lambda item: CheckpointChatModel(self, item.trial),
             style=style,
             format=self.format,
             sampling={"temperature": self.temperature, "max_tokens": self.answer, "weights": self.weights},
         )
 
 
-class LocalSpeaking:
+class CheckpointChatModel:
     """The policy in one conversation."""
 
     def __init__(self, local: Local, trial: int = 1):

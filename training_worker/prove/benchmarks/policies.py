@@ -11,7 +11,7 @@ from ..trajectory import Json, Message
 from .protocol import Item, NotRun, OutOfRoom, Policy, Style
 
 
-class Speaking:
+class EndpointChatModel:
     """An endpoint in one conversation; the calls it makes stand in its text, Hermes style."""
 
     def __init__(self, endpoint: Endpoint, sampling: Mapping[str, Json]):
@@ -34,7 +34,9 @@ def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: flo
     sampling: dict[str, Json] = {} if temperature is None else {"temperature": temperature}
     return Policy(
         model=endpoint.settings.model,
-        speak=lambda item: Speaking(endpoint, sampling if item.trial == 1 else {**sampling, "seed": item.trial}),
+        speak=lambda item: EndpointChatModel(
+            endpoint, sampling if item.trial == 1 else {**sampling, "seed": item.trial}
+        ),
         style=style,
         sampling={**sampling, "max_completion_tokens": endpoint.settings.answer},
     )

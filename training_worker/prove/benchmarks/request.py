@@ -31,7 +31,7 @@ TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EvaluationRequest:
     """`source` says where the policy is: behind the endpoint `url` as `model` (the variables PROVE_LLM_... where they
     are empty), in `folder` (which `model` then gives another name than that of the folder), or one of two that show
     that a benchmark is sound. `temperature` None is the benchmark's own; `limit` takes the first items of each category
@@ -63,7 +63,7 @@ class Done:
 
 
 def have_done(
-    asked: Asked,
+    asked: EvaluationRequest,
     data: Path,
     out: Path | None = None,
     progress: Progress = lambda done, total: None,
@@ -110,7 +110,7 @@ def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Map
 
 
 @contextmanager
-def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
+def policy_of(asked: EvaluationRequest, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
     """The policy, and how many items it takes at once. Raises NotKnown, NoPolicy and EndpointFailed."""
     temperature = known(asked.benchmark).temperature if asked.temperature is None else asked.temperature
     match asked.source:

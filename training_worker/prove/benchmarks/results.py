@@ -54,10 +54,10 @@ def results_in(folder: Path) -> dict[str, Result]:
     path = folder / ITEMS
     if not path.exists():
         return {}
-    return {result.item: result for result in whole_lines(path)}
+    return {result.item: result for result in read_complete_lines(path)}
 
 
-def whole_lines(path: Path) -> Iterator[Result]:
+def read_complete_lines(path: Path) -> Iterator[Result]:
     """The results of a file, without a torn last line. Raises UnreadableData."""
     for value in each_line(Result, path):
         if isinstance(value, Result):
@@ -113,7 +113,7 @@ class Results:
 
     def read(self) -> None:
         """What was finished before."""
-        for result in whole_lines(self.folder / ITEMS) if (self.folder / ITEMS).exists() else ():
+        for result in read_complete_lines(self.folder / ITEMS) if (self.folder / ITEMS).exists() else ():
             self.take(result)
 
     def add(self, result: Result) -> None:

@@ -18,13 +18,13 @@ def rows(report: Report) -> Iterator[Sequence[object]]:
     """A row for each category and each group of them, and one for the benchmark as a whole."""
     for one in report.categories:
         goals = (percent(one.goal_success), percent(one.act_accuracy))
-        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), *goals, baseline(one))
+        yield (one.name, f"{one.run} of {one.asked}", one.passed, *format_score(one.score), *goals, baseline(one))
     for group in report.groups:
         if group.score:
-            yield (f"{group.name} (mean)", "", "", *shown(group.score), "", "", "")
+            yield (f"{group.name} (mean)", "", "", *format_score(group.score), "", "", "")
     if report.overall:
         name = "overall (of the means)" if report.groups else "overall (unweighted)"
-        yield (name, "", "", *shown(report.overall), "", "", "")
+        yield (name, "", "", *format_score(report.overall), "", "", "")
 
 
 def baseline(one: Category) -> str:
@@ -35,7 +35,7 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def shown(score: Score | None) -> tuple[str, str]:
+def format_score(score: Score | None) -> tuple[str, str]:
     return (f"{100 * score.accuracy:.1f}", f"{100 * score.low:.1f} to {100 * score.high:.1f}") if score else ("", "")
 
 

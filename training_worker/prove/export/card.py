@@ -127,7 +127,12 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
     parts += ["## Use", LOADING, "## What is in it", counts(manifest)]
     parts += ["## How good it is to learn from", quality(manifest)] if any_quality(manifest) else []
     parts += [f"![{told}]({PLOTS}/{name})" for name, told in plots]
-    parts += ["## How it was made", made(manifest), "## Limits", LIMITS if manifest.servers else IMPORTED_LIMITS]
+    parts += [
+        "## How it was made",
+        format_provenance(manifest),
+        "## Limits",
+        LIMITS if manifest.servers else IMPORTED_LIMITS,
+    ]
     return [*parts, "## Licence", licence_text(manifest)]
 
 
@@ -184,7 +189,7 @@ def quality(manifest: Manifest) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def made(manifest: Manifest) -> str:
+def format_provenance(manifest: Manifest) -> str:
     """What it takes to make it again, and to know it."""
     settings = json.dumps(manifest.settings, indent=1, ensure_ascii=False)
     facts = (

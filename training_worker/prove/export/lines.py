@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from ...stage_cache import code_digest
 from ..curation.files import Digests
 from ..curation.rollout_dataset import Collected, messages_of
-from ..schemas import tools_shown
+from ..schemas import get_tool_schemas
 from ..synthesis.manifest import PROVE
 from ..trajectory import Example, dumps
 from .parquet import PLAIN, TYPED, batches, row, with_json_arguments
@@ -67,14 +67,14 @@ def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
         messages = messages_of(example, rollout)
         for call in (call for message in messages for call in message.get("tool_calls", ())):
             call["function"]["arguments"] = json.dumps(call["function"]["arguments"], ensure_ascii=False)
-        line = {"messages": messages, "tools": list(shown(example))}
+        line = {"messages": messages, "tools": list(get_tools(example))}
         yield (json.dumps(line, ensure_ascii=False) + "\n").encode()
 
 
-def shown(example: Example) -> tuple[dict[str, Any], ...]:
+def get_tools(example: Example) -> tuple[dict[str, Any], ...]:
     """Its tools; none where one is gone."""
     try:
-        return tools_shown(example)
+        return get_tool_schemas(example)
     except KeyError:
         return ()
 
@@ -134,8 +134,8 @@ def schemas(one: One) -> tuple[pa.Schema, pa.Schema]:
 
 def columns(one: One) -> dict[str, Any]:
     if not isinstance(one, Collected):
-        return row(one, shown(one)) | {"split": one.split}
-    found = row(one.example, shown(one.example)) | {"id": one.id, "record": dumps(one), "split": one.example.split}
+        return row(one, get_tools(one)) | {"split": one.split}
+    found = row(one.example, get_tools(one.example)) | {"id": one.id, "record": dumps(one), "split": one.example.split}
     found["messages"] = [with_json_arguments(message) for message in messages_of(one.example, one.rollout)]
     return found | {"reward": one.rollout.reward.total if one.rollout.reward else None}
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..messages import chat_messages
-from ..schemas import tools_shown
+from ..schemas import get_tool_schemas
 from ..trajectory import Example, UnreadableData, dumps, loads
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ def row(example: Example, tools: Sequence[dict[str, Any]] | None = None) -> dict
         "id": example.id,
         "kind": example.kind,
         "messages": [with_json_arguments(message) for message in chat_messages(example)],
-        "tools": json.dumps(tools_shown(example) if tools is None else tools, ensure_ascii=False),
+        "tools": json.dumps(get_tool_schemas(example) if tools is None else tools, ensure_ascii=False),
         "servers": list(example.world.servers),
         "seed": example.world.seed,
         "steps": len(example.steps),

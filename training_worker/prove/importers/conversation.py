@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..chat import CALL
 from ..provenance import value_edges
-from ..reward.provenance import told
+from ..reward.provenance import find_schema_scalars
 from ..trajectory import Example, ForeignTool, Split, Step, ToolCall, WorldRef, dumps
 from .rows import one_line, strict
 from .schema import BadSchema, tool_of
@@ -82,7 +82,7 @@ def order_of(found: Conversation) -> tuple[tuple[tuple[int, int], ...], bool]:
     The last step's results are needed for nothing. Values that a schema offers, and such as many results have by
     chance, name nothing.
     """
-    offered = {tool.name: {str(one) for one in told(tool.parameters, False)} for tool in found.tools}
+    offered = {tool.name: {str(one) for one in find_schema_scalars(tool.parameters, False)} for tool in found.tools}
 
     def names(tool: str, value: Any) -> bool:
         text = "" if value is None or isinstance(value, bool) else str(value)

@@ -99,10 +99,10 @@ def replayed(calls: Iterable[ToolCall], servers: Sequence[Opens]) -> list[Reply]
     """What fresh sessions answer to the calls in order, each made of the first server that has its tool."""
     with ExitStack() as opened:
         sessions = [opened.enter_context(closing(server.open())) for server in servers]
-        return [asked(sessions, call) or unknown(call, servers) for call in calls]
+        return [call_tool(sessions, call) or unknown(call, servers) for call in calls]
 
 
-def asked(sessions: Iterable[Session], call: ToolCall) -> Reply | None:
+def call_tool(sessions: Iterable[Session], call: ToolCall) -> Reply | None:
     able = (session for session in sessions if call.name in session.tools)
     return next((session.call(call.name, call.arguments or {}) for session in able), None)
 
@@ -120,13 +120,13 @@ def fault(one: Reply, other: Reply, recorded: str | None) -> tuple[Verdict, tupl
     """What is wrong with a call that was answered so in two replays, and what to show of it."""
     if one.ok != other.ok:
         return "differs", tuple(
-            f"{sign} {'succeeds' if reply.ok else 'fails'}: {shown(reply.text)}"
+            f"{sign} {'succeeds' if reply.ok else 'fails'}: {sanitize_text(reply.text)}"
             for sign, reply in (("-", one), ("+", other))
         )
     if one.text != other.text:
         return "differs", apart(one.text, other.text)
     if not one.ok:
-        return "refused", (shown(one.text),)
+        return "refused", (sanitize_text(one.text),)
     if recorded is not None and canonical(recorded) != canonical(one.text):
         return "otherwise", apart(recorded, one.text)
     return None
@@ -144,21 +144,21 @@ def canonical(text: str) -> str:
 def apart(then: str, now: str) -> tuple[str, ...]:
     """The lines that differ, "-" then and "+" now; of long texts the part around the first character that does."""
     if len(then) + len(now) < LONG:
-        lines = tuple(shown(line) for line in difference(then, now))
+        lines = tuple(sanitize_text(line) for line in difference(then, now))
         before, after = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
         if before != after:
             return lines
     common = next((at for at, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
     start = max(0, common - BEFORE)
-    return tuple(f"{sign} ...{shown(text[start:])}" for sign, text in (("-", then), ("+", now)))
+    return tuple(f"{sign} ...{sanitize_text(text[start:])}" for sign, text in (("-", then), ("+", now)))
 
 
-def shown(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """A stranger's text on one line, cut, without control characters and halves of surrogate pairs."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:WIDTH])
 
 
-def told(examples: Iterable[Example]) -> list[str]:
+def format_verdicts(examples: Iterable[Example]) -> list[str]:
     """The verdicts in lines: how many, and of those not certified the first, by conversation, step and call."""
     found: dict[Verdict, list[tuple[str, ServerCheck]]] = {verdict: [] for verdict in VERDICTS}
     for example in examples:

@@ -19,7 +19,7 @@ from ..curation.rollout_dataset import ROLLOUTS, Collected
 from ..export.lines import Running, harmless
 from ..synthesis.manifest import Manifest
 from ..trajectory import Example, UnreadableData, dumps
-from .reader import OURS, Asked, Fault, Found, Left, Told, read
+from .reader import OURS, Fault, Left, ManifestRow, ParsedRow, ReadOptions, read
 
 if TYPE_CHECKING:  # it brings what benchmarks need
     from ..benchmarks.contamination import Screen
@@ -60,7 +60,9 @@ class NothingImported(UnreadableData):
 class Importing:
     """One pass over a file's rows: good ones go to files as they come, bad ones to a report."""
 
-    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int, int], None], screen: Screen | None = None):
+    def __init__(
+        self, folder: Path, asked: ReadOptions, progress: Callable[[int, int], None], screen: Screen | None = None
+    ):
         """`progress` hears how many rows were read, and how many bytes of lines; `screen` holds benchmarks out."""
         self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
         self.screen = screen
@@ -115,7 +117,7 @@ class Importing:
                         report.writerow([harmless(cell) for cell in cells])
                 elif isinstance(one, Left):
                     self.outcome.left_out[one.reason] += 1
-                elif isinstance(one, Told):
+                elif isinstance(one, ManifestRow):
                     self.outcome.told, self.outcome.rows = one.content, self.outcome.rows - 1
                 elif (made := self.fresh(one)) is not None:
                     yield from self.kept(made, attempts)
@@ -131,7 +133,7 @@ class Importing:
     def passed(self, size: int) -> None:
         self.bytes += size
 
-    def fresh(self, found: Found) -> Example | Collected | None:
+    def fresh(self, found: ParsedRow) -> Example | Collected | None:
         """What a row makes, under an id of its own; None where it repeats another."""
         self.outcome.other_code += not found.same_code
         made = found.made

@@ -46,7 +46,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Found:
+class ParsedRow:
     """What a row makes; `same_code` is False for one made with other code of its servers."""
 
     number: int
@@ -59,14 +59,14 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Told:
+class ManifestRow:
     """The last line of an export of ours."""
 
     content: str
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadOptions:
     """How to read a file: its format, for a table which column is what, and the split, if not the format's own.
 
     `attempts` says which of the two a file of ours holds; None takes both.
@@ -78,7 +78,9 @@ class Asked:
     attempts: bool | None = None
 
 
-def read(files: Sequence[Path], asked: Asked, passed: Passed = nobody) -> Iterator[Fault | Left | Found | Told]:
+def read(
+    files: Sequence[Path], asked: ReadOptions, passed: Passed = nobody
+) -> Iterator[Fault | Left | ParsedRow | ManifestRow]:
     """Every row of these files; `passed` hears of the bytes of lines. Raises UnreadableData, OSError."""
     for file in files:
         unit, found = rows_of(file, passed)
@@ -86,33 +88,33 @@ def read(files: Sequence[Path], asked: Asked, passed: Passed = nobody) -> Iterat
             yield outcome(row, number, unit, asked)
 
 
-def outcome(row: Row | BadLine, number: int, unit: str, asked: Asked) -> Fault | Left | Found | Told:
+def outcome(row: Row | BadLine, number: int, unit: str, asked: ReadOptions) -> Fault | Left | ParsedRow | ManifestRow:
     if isinstance(row, BadLine):
         return Fault(number, unit, row.reason)
     try:
         if asked.format == OURS:
             return own(row, number, asked)
-        return Found(number, fits(example_of(converter(row, asked)(row), asked.format, asked.split)))
+        return ParsedRow(number, fits(example_of(converter(row, asked)(row), asked.format, asked.split)))
     except LeftOut as reason:
         return Left(number, str(reason))
     except BadRow as reason:
         return Fault(number, unit, f"{reason}.", start_of(row))
 
 
-def own(row: Row, number: int, asked: Asked) -> Found | Told:
+def own(row: Row, number: int, asked: ReadOptions) -> ParsedRow | ManifestRow:
     """A line of ours. Raises BadRow."""
     if studio_export.is_manifest(row):
-        return Told(str(row[studio_export.MANIFEST].get("content", "")))
+        return ManifestRow(str(row[studio_export.MANIFEST].get("content", "")))
     made = studio_export.read(row)
     if asked.attempts is not None and isinstance(made, Collected) != asked.attempts:
         raise BadRow("attempts and demonstrations do not go into one data set; the first good row said which it holds")
     if asked.split and isinstance(made, Example):
         made = replace(made, split=asked.split)
     require_text(made)
-    return Found(number, made, studio_export.replayed(fits(made.example if isinstance(made, Collected) else made)))
+    return ParsedRow(number, made, studio_export.replayed(fits(made.example if isinstance(made, Collected) else made)))
 
 
-def converter(row: Row, asked: Asked) -> Convert:
+def converter(row: Row, asked: ReadOptions) -> Convert:
     if asked.format == COLUMNS:
         return partial(columns.convert, mapped=asked.mapped)
     if asked.format == "bfcl":

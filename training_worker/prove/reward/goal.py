@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from mcp_servers.catalogue import TOOLS
 
 from ..speech import find_said
-from ..synthesis.quality import Value, find_schema_values, find_shown_by_ours, find_values, parse
+from ..synthesis.quality import Value, find_catalogue_values, find_schema_values, find_values, parse
 from ..synthesis.resolver import iterate_leaves
 from ..trajectory import Example, Rollout, ToolCall
 from .acts import split_turns
@@ -81,7 +81,7 @@ def find_observed(example: Example, turn: int) -> Iterator[Fact]:
 @cache
 def find_listed(tool: str) -> frozenset[Value]:
     """Return the values that the schemas of a tool list, such as each status there is."""
-    return find_shown_by_ours(tool) | frozenset(find_schema_values(TOOLS[tool][1].output_schema))
+    return find_catalogue_values(tool) | frozenset(find_schema_values(TOOLS[tool][1].output_schema))
 
 
 def states(text: str, fact: Fact, today: str) -> bool:

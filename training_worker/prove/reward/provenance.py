@@ -64,18 +64,20 @@ def in_schema(tool: str, enums_stripped: bool) -> frozenset[Any]:
     is not in the catalogue."""
     if tool not in TOOLS:
         return frozenset()
-    return frozenset(one for one in told(TOOLS[tool][1].input_schema, enums_stripped) if not isinstance(one, bool))
+    return frozenset(
+        one for one in find_schema_scalars(TOOLS[tool][1].input_schema, enums_stripped) if not isinstance(one, bool)
+    )
 
 
-def told(schema: Any, enums_stripped: bool) -> Iterator[Any]:
+def find_schema_scalars(schema: Any, enums_stripped: bool) -> Iterator[Any]:
     """The scalars among the choices, constants and defaults at any depth of a schema."""
     if isinstance(schema, list):
         for part in schema:
-            yield from told(part, enums_stripped)
+            yield from find_schema_scalars(part, enums_stripped)
     elif isinstance(schema, dict):
         for key, part in schema.items():
             if key in ("enum", "const", "default"):
                 if key == "default" or not enums_stripped:
                     yield from (one for one in single(part) if isinstance(one, str | int | float))
             else:
-                yield from told(part, enums_stripped)
+                yield from find_schema_scalars(part, enums_stripped)

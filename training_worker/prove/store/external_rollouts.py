@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from ..trajectory import End, ExecutedCall, Message, Reward, Rollout
-from .record import ELSEWHERE, Kept
+from .record import ELSEWHERE, RolloutRecord
 from .steps import read_step, read_summaries
 
 NO_REWARD = "Its program told no reward of it."
@@ -34,7 +34,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ExternalGroup:
     """One prompt with the answers to it, a group; `name` is what it is called in every step it is asked in."""
 
     prompt: Sequence[Message]
@@ -42,16 +42,16 @@ class Asked:
     name: str = ""
 
 
-def kept_of(groups: Sequence[Asked], first: int = 1) -> list[Kept]:
+def build_records(groups: Sequence[ExternalGroup], first: int = 1) -> list[RolloutRecord]:
     """The rollouts of a step in the order told, as they are kept; their groups are numbered from `first`."""
     return [
-        kept(one, number, group, advantage)
+        build_record(one, number, group, advantage)
         for number, group in enumerate(groups, first)
         for one, advantage in zip(group.attempts, advantages(group.attempts), strict=True)
     ]
 
 
-def kept(one: Attempt, number: int, group: Asked, advantage: float | None) -> Kept:
+def build_record(one: Attempt, number: int, group: ExternalGroup, advantage: float | None) -> RolloutRecord:
     scored = one.reward is not None
     rollout = Rollout(
         example=group.name or name_of(group.prompt),
@@ -62,13 +62,15 @@ def kept(one: Attempt, number: int, group: Asked, advantage: float | None) -> Ke
         failed_at=None if scored else "infrastructure",
         error=one.error if scored else one.error or NO_REWARD,
     )
-    return Kept(rollout=rollout, group=number, advantage=advantage, tokens=None, model_tokens=one.tokens)
+    return RolloutRecord(rollout=rollout, group=number, advantage=advantage, tokens=None, model_tokens=one.tokens)
 
 
-def kept_before(file: Path, first: int) -> list[Kept]:
+def read_records_before(file: Path, first: int) -> list[RolloutRecord]:
     """What a file has of the groups before `first`. Raises DamagedFile, FileNotFoundError."""
     return [
-        Kept(rollout=rollout, group=one.group, advantage=one.advantage, tokens=None, model_tokens=one.model_tokens)
+        RolloutRecord(
+            rollout=rollout, group=one.group, advantage=one.advantage, tokens=None, model_tokens=one.model_tokens
+        )
         for rollout, one in zip(read_step(file), read_summaries(file), strict=True)
         if one.group < first
     ]

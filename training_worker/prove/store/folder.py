@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ..trajectory import Rollout, file_digest, read_lines
-from .record import Kept, Summary
+from .record import RolloutRecord, Summary
 from .steps import read_rollout, read_step, read_summaries, write_step
 from .tokens import write_tokens
 
@@ -41,7 +41,7 @@ class RolloutFolder:
         self.path = path
 
     def keep(
-        self, step: int, rollouts: Sequence[Kept], tokens: Tokens = "last", piece: Callable[[int], str] = str
+        self, step: int, rollouts: Sequence[RolloutRecord], tokens: Tokens = "last", piece: Callable[[int], str] = str
     ) -> dict[str, Any]:
         """Keep the rollouts of a step, in place of any it had; what is told of them (see `told`). Raises OSError."""
         write_step(self.path / step_name(step), rollouts)
@@ -73,7 +73,7 @@ class RolloutFolder:
             "bytes": file.stat().st_size,
             "tokens": tokens.name if tokens.is_file() else "",
             "tokens_digest": file_digest(tokens) if tokens.is_file() else "",
-            "groups": [group_told(members) for members in grouped(read_summaries(file))],
+            "groups": [describe_group(members) for members in grouped(read_summaries(file))],
         }
 
     def steps(self) -> list[int]:
@@ -121,7 +121,7 @@ def grouped(summaries: Sequence[Summary]) -> list[list[Summary]]:
     return list(found.values())
 
 
-def group_told(members: Sequence[Summary]) -> dict[str, Any]:
+def describe_group(members: Sequence[Summary]) -> dict[str, Any]:
     """A group in short; of its rollouts, which are neighbours, a list for each thing."""
     return {
         "number": members[0].group,

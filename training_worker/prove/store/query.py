@@ -19,7 +19,7 @@ ORDERS = ("index", "reward", "advantage", "calls", "failed_calls", "model_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RolloutFilter:
     """What must hold of a rollout, all of it; "" and None ask nothing.
 
     `low` and `high` bound the reward, both included; `component` has to be below `below`; one call has to be of `tool`
@@ -61,7 +61,7 @@ class StepTable:
         """A column's values, None where there is none; a file of before may lack it."""
         return self.table[name].to_pylist() if name in self.table.column_names else [None] * len(self)
 
-    def that(self, asked: Asked) -> StepTable:
+    def that(self, asked: RolloutFilter) -> StepTable:
         """The rollouts for which all of it holds, in their order."""
         table = self.table
         for name, holds, bound in (

@@ -29,7 +29,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class RolloutRecord:
     """One rollout of a step. `group` counts the step's groups from 1; a void group's advantages are None.
 
     `advantage` is what the rollout was trained with: of all its tokens alike, or, where credit goes to the tokens at
@@ -80,7 +80,7 @@ class Summary:
         return sum(level < SUCCEEDED for level in self.levels)
 
 
-def summarise(rollouts: Sequence[Kept]) -> list[Summary]:
+def summarise(rollouts: Sequence[RolloutRecord]) -> list[Summary]:
     """The rollouts of a step in short, in their order; those of a group are neighbours."""
     found: list[Summary] = []
     for index, one in enumerate(rollouts, 1):
@@ -89,7 +89,7 @@ def summarise(rollouts: Sequence[Kept]) -> list[Summary]:
     return found
 
 
-def summary(one: Kept, index: int, place: int) -> Summary:
+def summary(one: RolloutRecord, index: int, place: int) -> Summary:
     rollout, tokens, reward = one.rollout, one.tokens, one.rollout.reward
     return Summary(
         index=index,

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ..outcomes import Outcome, outcomes
 from ..trajectory import Message, Rollout, adapter
 from .parquet import damaged, reading, row_of, write
-from .record import COMPONENTS, Kept, Summary, summarise
+from .record import COMPONENTS, RolloutRecord, Summary, summarise
 
 ROWS = 64  # of a row group
 BESIDE = (
@@ -53,7 +53,7 @@ REPEATED = ("example", "end", "failed_at", "tools.list.element", "outcomes.list.
 PLAIN = [one.name for one in fields(Summary) if one.name not in BESIDE]
 
 
-def write_step(path: Path, rollouts: Sequence[Kept]) -> str:
+def write_step(path: Path, rollouts: Sequence[RolloutRecord]) -> str:
     """Write the rollouts of a step; the file's SHA-256. Raises OSError."""
     columns = columns_of(summarise(rollouts)) | {
         "record": [record(one.rollout) for one in rollouts],

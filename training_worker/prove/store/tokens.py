@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from .parquet import damaged, reading, row_of, write
-from .record import Kept
+from .record import RolloutRecord
 
 ROWS = 16  # of a row group
 IDS = pa.list_(pa.int32())
@@ -51,7 +51,7 @@ class TokenRow:
     completion: tuple[Token, ...]
 
 
-def write_tokens(path: Path, rollouts: Sequence[Kept], piece: Callable[[int], str]) -> str:
+def write_tokens(path: Path, rollouts: Sequence[RolloutRecord], piece: Callable[[int], str]) -> str:
     """Write the tokens of a step; the file's SHA-256. `piece` tells the text of a token. Raises OSError."""
     tokens = [one.tokens for one in rollouts if one.tokens is not None]
     used = {id for one in tokens for id in (*one.prompt_ids, *one.completion_ids)}

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from mcp_servers.kit import Draw
 
-from ..provenance import single, spoken
+from ..provenance import single, verbalize
 from ..trajectory import Example, read_lines
 from .dataset_folder import read
 
@@ -85,7 +85,7 @@ def masked(example: Example) -> str:
     """The first turn without what belongs to its world: values of its calls, and whatever has a digit."""
     text = example.turns[0]
     values = {
-        spoken(value)
+        verbalize(value)
         for step in example.steps
         for call in step.calls
         for value in single(call.arguments or {})

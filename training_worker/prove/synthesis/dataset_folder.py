@@ -20,7 +20,7 @@ from .dataset import Progress, Report, Watch, assemble
 from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
 from .quality import figures
 from .recipes import Plan
-from .shards import SHARDS, kept_until_done
+from .shards import SHARDS, open_shard_folder
 from .teachers import PROGRAMMATIC
 from .worker_pool import Ask, nobody
 
@@ -68,7 +68,7 @@ def make(
         examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask, watch)
         return spread(examples, own), drawn(report, len(own))
 
-    with kept_until_done(folder / SHARDS) as shards:
+    with open_shard_folder(folder / SHARDS) as shards:
         servers, teacher = graph.graph["fingerprint"], plan.recipe.teacher or PROGRAMMATIC
         return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, teacher)
 
@@ -180,7 +180,7 @@ def changed(folder: Path, known: Manifest) -> list[str]:
     return wrong if right else [*wrong, MANIFEST]
 
 
-def told(known: Manifest) -> str:
+def format_manifest(known: Manifest) -> str:
     """The manifest in a few lines."""
     lines = [f"{known.recipe}, seed {known.seed}, servers {known.servers}, content {known.content[:16]}"]
     for split, one in known.splits.items():

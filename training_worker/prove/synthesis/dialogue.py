@@ -23,7 +23,7 @@ from .referents import NAMED, OPAQUE, word
 from .replies import DONE, PLAIN, SHOWN, addressed, closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 from .state_machine import USER_TURNS, Lesson, Move, Talk
-from .templates import PERSONAS, given, long_day
+from .templates import PERSONAS, fill_template, long_day
 
 OPTIONAL = 0.25  # of the optional parts of a request are said
 STRAY = 0.2  # of the conversations may have a second goal
@@ -212,7 +212,7 @@ class Dialogue:
             if later and open:
                 turn.moves.append(Move(text=self.question(now, open), asks=True))
                 value = wishes[open.wish].words[open.slot]
-                answer = ON.sub("", given(self.manner.choice(self.persona.gives), value))
+                answer = ON.sub("", fill_template(self.manner.choice(self.persona.gives), value))
                 turn = ScriptedTurn(capitalized(answer), self.moves_for(later, numbers))
                 turns.append(turn)
             turn.moves.append(Move(text=self.closing(later or now)))

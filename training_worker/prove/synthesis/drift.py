@@ -19,7 +19,7 @@ from ..reward import PAPER, form_level, reward_of
 from ..rollout import oracle
 from ..schemas import input_schemas
 from ..trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
-from .replay import made, spread, unusable
+from .replay import list_step_calls, spread, unusable
 
 What = Literal["elsewhere", "record", "server", "tool", "schema", "world", "answer", "state", "reward"]
 EQUAL = 1e-9
@@ -120,7 +120,7 @@ def demonstrated(example: Example) -> Found:
     if world.digest() != example.digests[0]:
         found.append(Difference("world", f"The world of seed {example.world.seed} is another one from its opening."))
     for position in range(len(example.steps) + 1):
-        pairs = made(example, position)
+        pairs = list_step_calls(example, position)
         truth = len(example.steps[position].calls) if position < len(example.steps) else 0
         for place, (call, then) in enumerate(pairs):
             counts = place >= len(pairs) - truth  # failures come first and have no number

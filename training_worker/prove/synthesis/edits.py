@@ -54,7 +54,7 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
     """The validated example of what is wanted. Raises Rejected, which says what does not hold and what to do."""
     check(before, wanted)
     groups, called = steps_of(wanted.calls), [one.tool for one in wanted.calls]
-    failures = tuple(sorted(kept_failures(before, groups), key=lambda one: one.step))
+    failures = tuple(sorted(retain_failures(before, groups), key=lambda one: one.step))
     example = replace(
         before,
         id=id,
@@ -70,7 +70,7 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
     if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:
         example = replace(example, edges=before.edges)
     else:
-        found = {*value_edges(example.turns, example.steps, example.today), *kept_edges(before, groups)}
+        found = {*value_edges(example.turns, example.steps, example.today), *retain_edges(before, groups)}
         proven = bool(before.fed or before.enabled)
         example = with_edges(example) if proven else hidden_edges(replace(example, edges=tuple(sorted(found))))
         lookups = [before.steps[one.step].calls[one.call] for one in before.alternatives]
@@ -109,7 +109,7 @@ def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
     return groups
 
 
-def kept_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[Failure]:
+def retain_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[Failure]:
     """What failed on the way, before the step that it was recovered by, as far as that is still there."""
     places = {one.was: at for at, group in reversed(list(enumerate(groups))) for one in group}
     for failure in before.failures:
@@ -141,7 +141,7 @@ def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence
     return replace(example, steps=tuple(steps), digests=tuple(digests), failures=tuple(told))
 
 
-def kept_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:
+def retain_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:
     """The edges that were proven before, between steps that call the same tools still, in the same order."""
     same = {
         group[0].was: at

@@ -64,10 +64,10 @@ def classify(
 
 
 def question(a: str, b: str) -> tuple[Message, ...]:
-    return Message("system", RULES), Message("user", f"A: {shown(a)}\nB: {shown(b)}")
+    return Message("system", RULES), Message("user", f"A: {format_tool(a)}\nB: {format_tool(b)}")
 
 
-def shown(name: str) -> str:
+def format_tool(name: str) -> str:
     """A tool with what it takes and gives."""
     told: dict[str, Any] = tool_schema(name)["function"] | {"returns": TOOLS[name][1].output_schema}
     return json.dumps(told, ensure_ascii=False)

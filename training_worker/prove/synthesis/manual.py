@@ -24,7 +24,7 @@ DONE, FOUND = "Done.", "Here is what I found."
 
 
 @dataclass(frozen=True)
-class Made:
+class ManualCall:
     """A call as it was made and answered; `said` is what the user asks for just before it, "" within a turn."""
 
     tool: str
@@ -33,7 +33,7 @@ class Made:
     said: str = ""
 
 
-def example_of(id: str, world: WorldRef, calls: Sequence[Made], today: str = "") -> Example:
+def example_of(id: str, world: WorldRef, calls: Sequence[ManualCall], today: str = "") -> Example:
     """The validated example of these calls, in the order in which they were made.
 
     `today` is the reference date that the first text names, as YYYY-MM-DD; "" where it names none. Raises Rejected,
@@ -65,7 +65,7 @@ def example_of(id: str, world: WorldRef, calls: Sequence[Made], today: str = "")
     return example
 
 
-def turns_of(calls: Sequence[Made]) -> list[int]:
+def turns_of(calls: Sequence[ManualCall]) -> list[int]:
     """The user turn of each call. Raises Rejected for what no rollout could follow."""
     if not calls:
         raise Rejected("No call is chosen; choose at least one that did what it was to do.")
@@ -86,7 +86,7 @@ def turns_of(calls: Sequence[Made]) -> list[int]:
     return turns
 
 
-def replayed(where: WorldRef, calls: Sequence[Made]) -> Iterator[str]:
+def replayed(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
     """The digests of a fresh world, at its start and after each call. Raises Rejected where it answers otherwise."""
     if missing := [name for name in where.servers if name not in SERVERS]:
         raise Rejected(f"There is no server {', '.join(missing)} any more.")
@@ -104,7 +104,7 @@ def replayed(where: WorldRef, calls: Sequence[Made]) -> Iterator[str]:
         yield world.digest()
 
 
-def unsaid(calls: Sequence[Made]) -> list[list[Json]]:
+def unsaid(calls: Sequence[ManualCall]) -> list[list[Json]]:
     """For each call the values that no call before it gave: the user has to say them, up to there."""
     seen, found = "", list[list[Json]]()
     for made in calls:
@@ -113,7 +113,7 @@ def unsaid(calls: Sequence[Made]) -> list[list[Json]]:
     return found
 
 
-def candidates(id: str, calls: Sequence[Made]) -> tuple[str, ...]:
+def candidates(id: str, calls: Sequence[ManualCall]) -> tuple[str, ...]:
     """The tools that the assistant is shown: those called, among others of their servers."""
     called = list(dict.fromkeys(made.tool for made in calls if made.tool in TOOLS))
     near = [name for server in dict.fromkeys(TOOLS[name][0] for name in called) for name in server.tools]
@@ -122,7 +122,7 @@ def candidates(id: str, calls: Sequence[Made]) -> tuple[str, ...]:
     return tuple(draw.shuffled([*called, *few]))
 
 
-def answers(calls: Sequence[Made], turns: Sequence[int]) -> Iterator[str]:
+def answers(calls: Sequence[ManualCall], turns: Sequence[int]) -> Iterator[str]:
     """What the assistant says at the end of each turn."""
     last = {turn: made.tool for made, turn in zip(calls, turns, strict=True)}
     for tool in last.values():

@@ -13,7 +13,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import minute_text
 from mcp_servers.world import World
 
-from ..result_schema import ids_shown
+from ..result_schema import find_ids
 from .referents import Description
 from .tool_results import ToolResult
 
@@ -75,7 +75,7 @@ class PlannedCall:
         """The ids in the result that were nowhere in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
-        shown = {id for _, id in ids_shown(self.tool, self.result.data)} if pairs else set()
+        shown = {id for _, id in find_ids(self.tool, self.result.data)} if pairs else set()
         tables = self.before.sessions[server].state.tables().values()
         return frozenset(
             id
@@ -151,13 +151,13 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
                 yield (table, id, name), repr(before), repr(value)
 
 
-def given_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
+def find_argument_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
     """Yield table, id, field and value of what a write stores as its arguments give it."""
     tool = TOOLS[call.tool][1]
-    given = {as_given(value) for name, value in call.arguments.items() if name not in tool.ids} - {None}
+    given = {to_argument(value) for name, value in call.arguments.items() if name not in tool.ids} - {None}
     for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
         then, now = (vars(row) if row is not None else {} for row in (old, new))
-        stored = {name: as_given(value) for name, value in now.items() if name != "id" and value != then.get(name)}
+        stored = {name: to_argument(value) for name, value in now.items() if name != "id" and value != then.get(name)}
         yield from ((table, id, name, value) for name, value in stored.items() if value in given)
 
 
@@ -171,7 +171,7 @@ def replaced_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
             yield from ((table, id, name, value) for name, value in before.items())
 
 
-def as_given(value: Any) -> str | int | None:
+def to_argument(value: Any) -> str | int | None:
     """Return a stored value as an argument gives it; None for what is no text, number, day or moment."""
     if isinstance(value, datetime):
         return minute_text(value)
@@ -206,9 +206,9 @@ def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
     """Return whether the wish at a position gives back to a row what an earlier wish took from it, does away with what
     one has made, or changes what the user gave for one."""
     writes = [call for call in calls if call.writes and call.wish <= wish]
-    given = {place for call in writes if call.wish < wish for place in given_values(call)}
+    given = {place for call in writes if call.wish < wish for place in find_argument_values(call)}
     replaced = (one for call in writes if given and call.wish == wish for one in replaced_values(call))
-    if any((*place, as_given(old)) in given for *place, old in replaced):
+    if any((*place, to_argument(old)) in given for *place, old in replaced):
         return True
     made = {id for call in writes if call.wish < wish for id in call.new_ids}
     if any(

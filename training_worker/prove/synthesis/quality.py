@@ -250,7 +250,7 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
             for name, given in (call.arguments or {}).items():
                 for value in find_values(given):
                     new = value not in passed or g in corrected
-                    new = new and value in observed and value not in find_shown(example, call.name)
+                    new = new and value in observed and value not in find_documented_values(example, call.name)
                     if new and find_said(call.name, name, value, said, example.today) is None:
                         yield g, number, observed[value]
         passed.update(value for call in step.calls for value in find_values(call.arguments))
@@ -293,15 +293,15 @@ def parse(observation: str) -> Json:
         return observation
 
 
-def find_shown(example: Example, tool: str) -> frozenset[Value]:
+def find_documented_values(example: Example, tool: str) -> frozenset[Value]:
     """Return the values that the input schema of a tool shows: enumerations, defaults and examples."""
     own = (one.parameters for one in example.tools if one.name == tool)
     schema = next(own, None)
-    return find_shown_by_ours(tool) if schema is None else frozenset(find_schema_values(schema))
+    return find_catalogue_values(tool) if schema is None else frozenset(find_schema_values(schema))
 
 
 @cache
-def find_shown_by_ours(tool: str) -> frozenset[Value]:
+def find_catalogue_values(tool: str) -> frozenset[Value]:
     """Return the values that the input schema of a tool of our servers shows; none for another tool."""
     return frozenset(find_schema_values(TOOLS[tool][1].input_schema) if tool in TOOLS else ())
 

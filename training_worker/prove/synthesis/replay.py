@@ -196,7 +196,7 @@ def diagnose(example: Example) -> Drift | None:
     if not example.digests or world.digest() != example.digests[0]:
         return Drift(example.id, "world", f"The world of seed {where.seed} with {', '.join(where.servers)} is another.")
     for position in range(len(example.steps) + 1):
-        for call, then in made(example, position):
+        for call, then in list_step_calls(example, position):
             if (now := world.call(call.name, call.arguments or {}).text) != then:
                 return Drift(example.id, "answer", f"{call.name}, step {position + 1}", difference(then, now))
         if position < len(example.steps) and world.digest() != example.digests[position + 1]:
@@ -210,7 +210,7 @@ def diagnose(example: Example) -> Drift | None:
     return None
 
 
-def made(example: Example, position: int) -> list[tuple[ToolCall, str]]:
+def list_step_calls(example: Example, position: int) -> list[tuple[ToolCall, str]]:
     """The calls of a step, after those that failed just before it, each with what it was answered."""
     failed = [(one.call, one.observation) for one in example.failures if one.step == position]
     steps = example.steps[position : position + 1]

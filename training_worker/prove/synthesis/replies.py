@@ -84,7 +84,7 @@ def report(
     answers = [one for one in said.answers if about in slots(one)] or said.answers
     if widest(own):  # what is shown is no count of all
         answers = [one for one in answers if "count" not in slots(one)] or answers
-    lists = shown_lists(said, data)
+    lists = find_result_lists(said, data)
     optional = {name for name in words if name in own.taken and name not in own.required}
     if data in (None, [], {}) or (said.item and not lists):
         filters = optional - {"limit"}
@@ -96,7 +96,7 @@ def report(
     return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
 
 
-def shown_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
+def find_result_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
     """Return the lists of a result that are not empty, each with the words for one of its rows."""
     places = {said.list: said.item} | dict(said.also) if said.item else {}
     found = [(item, at(data, path) if path else data) for path, item in places.items()]

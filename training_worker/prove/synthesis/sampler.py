@@ -14,7 +14,7 @@ from typing import Any
 from mcp_servers.kit import Draw, Tool, minute_text
 from mcp_servers.world import World
 
-from ..result_schema import Found, found_in, values_in
+from ..result_schema import EntityRef, find_entity_refs, values_in
 
 CALLS_PER_TOOL = 2
 FEWEST_ROWS = 3  # that somebody asks for at most
@@ -33,14 +33,14 @@ class NothingFits(Exception):
 class Context:
     """What read-only tools showed, ids by type and plain values by field name; and the PINs the user knows by heart."""
 
-    ids: dict[str, dict[str, Found]] = field(default_factory=dict)
+    ids: dict[str, dict[str, EntityRef]] = field(default_factory=dict)
     values: dict[str, dict[Any, None]] = field(default_factory=dict)
     secrets: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def learn(self, tool: str, result: Any) -> None:
-        for found in found_in(tool, result):
+        for found in find_entity_refs(tool, result):
             known = self.ids.setdefault(found.type, {})
-            if not known.get(found.id, Found("", "")).label:
+            if not known.get(found.id, EntityRef("", "")).label:
                 known[found.id] = found
         for name, value in values_in(result):
             self.values.setdefault(name, {})[value] = None

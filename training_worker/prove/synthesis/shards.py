@@ -115,7 +115,7 @@ def in_shards(tasks: Sequence[Task], draws: Draws, folder: Path) -> list[Shard]:
 
 
 @contextmanager
-def kept_until_done(folder: Path) -> Iterator[Path]:
+def open_shard_folder(folder: Path) -> Iterator[Path]:
     """A folder for shards, for this process alone to coordinate; removed at the end, but kept when work is broken off.
 
     Raises StageFailed when another process holds it.

@@ -56,7 +56,7 @@ PERSONAS = {
 }
 
 
-def given(template: str, value: str) -> str:
+def fill_template(template: str, value: str) -> str:
     """What the user answers who was asked for a value; one that ends a sentence needs no second mark."""
     return (CLOSING.sub("{value}", template) if value[-1:] in ".!?" else template).format(value=value)
 

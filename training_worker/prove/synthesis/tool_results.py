@@ -13,11 +13,11 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.state import State
 from mcp_servers.world import World
 
-from ..result_schema import ids_shown, rows_in, types_with_rows
+from ..result_schema import find_ids, rows_in, types_with_rows
 from .referents import Description
 
 
-class ShownEntity(NamedTuple):
+class ResultEntity(NamedTuple):
     """An entity that a result shows: its row, and all rows of its type there."""
 
     type: str
@@ -46,7 +46,7 @@ class ToolResult:
         return json.loads(self.text)
 
     @cached_property
-    def entities(self) -> tuple[ShownEntity, ...]:
+    def entities(self) -> tuple[ResultEntity, ...]:
         """The entities that it shows, those with rows first."""
         return tuple(entities_in(self.tool, self.data))
 
@@ -70,20 +70,20 @@ class ResultCache:
         return result, after if tool.writes else world
 
 
-def entities_in(tool: str, data: Any) -> Iterator[ShownEntity]:
+def entities_in(tool: str, data: Any) -> Iterator[ResultEntity]:
     """Yield the entities that a result shows, those with rows first, each with all rows of its type."""
     rows, fields = rows_in(tool, data), dict[str, list[dict[str, Any]]]()
     shown = [(row.type, row.id, row.fields) for row in rows]
-    known, found = {(type, id) for type, id, _ in shown}, ids_shown(tool, data)
+    known, found = {(type, id) for type, id, _ in shown}, find_ids(tool, data)
     held = {id: type for type, id in found if type not in types_with_rows() and (type, id) not in known}
     shown += holders_in(held, data) if held else ()
     for type, _, row in shown:
         fields.setdefault(type, []).append(row)
     lists = {type: tuple(rows) for type, rows in fields.items()}
     for type, id, row in shown:
-        yield ShownEntity(type, id, row, lists[type])
+        yield ResultEntity(type, id, row, lists[type])
     known = {(type, id) for type, id, _ in shown}
-    yield from (ShownEntity(*one) for one in found if one not in known)
+    yield from (ResultEntity(*one) for one in found if one not in known)
 
 
 def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:

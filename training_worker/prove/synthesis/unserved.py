@@ -21,7 +21,7 @@ from mcp_servers.world import World
 
 from ..explicit_edges import as_taken
 from ..provenance import instant_of, is_date, single
-from ..result_schema import found_in
+from ..result_schema import find_entity_refs
 from ..trajectory import ToolCall
 from .plan import Plan
 from .sampler import Context, contexts, unwrap, widest
@@ -152,7 +152,7 @@ def search(
         if not target:
             raise Unsearchable(f"{hidden.tool} changes nothing.")
         values = Values(opening, hidden, collect_written(opening, after), contexts)
-        gave = {found.id for found in found_in(hidden.tool, reply.data)}
+        gave = {found.id for found in find_entity_refs(hidden.tool, reply.data)}
         created = frozenset(text for id, text in list_changes(opening, after) if id in gave and is_new(text))
         return left.result(WriteSearch(opening, tools, hidden, graph, values, target, created, left).run())
     wanted = facts(hidden, reply.data, known, phrase)
@@ -204,14 +204,14 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ResultIndex:
     """What results show: the keys of their values, and texts that tell enough without an entity."""
 
     keys: frozenset[Key] = frozenset()
     values: frozenset[str] = frozenset()
 
-    def __or__(self, other: Shown) -> Shown:
-        return Shown(self.keys | other.keys, self.values | other.values)
+    def __or__(self, other: ResultIndex) -> ResultIndex:
+        return ResultIndex(self.keys | other.keys, self.values | other.values)
 
     def has(self, fact: Fact) -> bool:
         return fact.key in self.keys or fact.key[2] in self.values
@@ -246,26 +246,26 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_telling(value: Scalar) -> bool:
+def is_distinctive(value: Scalar) -> bool:
     """Return whether a value tells enough by itself: a large number, an id, a date or a text that is no choice."""
     return abs(value) >= TELLING_NUMBER if not isinstance(value, str) else not CODE.fullmatch(value)
 
 
 def make_key(owner: str, name: str, value: Scalar) -> Key:
     """Return the key of a value: the entity that it is about and, unless it is telling, its field's last word."""
-    return owner, "" if is_telling(value) else last_word(name), value
+    return owner, "" if is_distinctive(value) else last_word(name), value
 
 
-def index_result(data: Any, owners: Iterable[str]) -> Shown:
+def index_result(data: Any, owners: Iterable[str]) -> ResultIndex:
     """Return what a result shows; what is in no row with an id is about each of the `owners` and about nothing."""
     keys, values, others = set[Key](), set[str](), ("", *owners)
     for owner, name, value in walk_leaves(data):
-        telling = is_telling(value)
+        telling = is_distinctive(value)
         word = "" if telling else last_word(name)
         keys.update([(one, word, value) for one in ((owner, "") if owner else others)])
         if telling and isinstance(value, str):
             values.add(value)
-    return Shown(frozenset(keys), frozenset(values))
+    return ResultIndex(frozenset(keys), frozenset(values))
 
 
 def facts(hidden: HiddenCall, reply: Any, known: frozenset[Any] = frozenset(), phrase: str = "") -> tuple[Facts, ...]:
@@ -547,8 +547,8 @@ class Reply:
     that nothing showed before, and the ids that it took."""
 
     path: tuple[ToolCall, ...]
-    own: Shown
-    shown: Shown
+    own: ResultIndex
+    shown: ResultIndex
     gave: frozenset[str]
     fresh: Ids
     took: frozenset[str]
@@ -608,7 +608,7 @@ class ReadSearch:
         if not answer.ok:
             return None
         data, took = answer.data, frozenset(collect_ids(name, arguments))
-        own, gave = index_result(data, took), found_in(name, data)
+        own, gave = index_result(data, took), find_entity_refs(name, data)
         path = (*(before.path if before else ()), ToolCall(name, arguments))
         fresh = defaultdict[str, list[str]](list)
         for found in gave:
@@ -732,7 +732,7 @@ class WriteSearch:
             closer = self.distance(after) < self.distance(state.effect)
             if len(path) < DEPTH and followed < FOLLOWED and (closer or self.only_adds(after)):
                 gave = defaultdict[str, list[str]](list)
-                for found in found_in(name, reply.data):
+                for found in find_entity_refs(name, reply.data):
                     gave[found.type].append(found.id)
                 reached.append(Reached(world, path, after, gave, closer))
                 followed += 1

@@ -18,7 +18,7 @@ from typing import Literal
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.phrases import PhraseError
 
-from ..provenance import single, spoken, ways_to_say, word
+from ..provenance import single, verbalize, ways_to_say, word
 from ..result_schema import values_in
 from ..speech import forms, phrases_for
 from ..trajectory import Act, Example, Json, ToolCall
@@ -210,7 +210,7 @@ def argument_values(call: ToolCall, today: str) -> Iterator[str]:
     for name, argument in (call.arguments or {}).items():
         for value in single(argument):
             if not isinstance(value, bool) and value not in (None, ""):
-                yield from (spoken(value), *ways_to_say(value, today), *ways(call.name, name, value, today))
+                yield from (verbalize(value), *ways_to_say(value, today), *ways(call.name, name, value, today))
 
 
 def observed(example: Example, turn: int) -> Iterator[str]:

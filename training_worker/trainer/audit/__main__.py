@@ -27,11 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verdict = audit_folder(asked.folder, weights=not asked.no_weights)
     except UnreadableData as reason:
         verdict = Verdict("", checks=(Check("model", False, str(reason)),))
-    print(json.dumps(verdict.as_json(), ensure_ascii=False, indent=1) if asked.json else told(verdict))
+    print(json.dumps(verdict.as_json(), ensure_ascii=False, indent=1) if asked.json else format_verdict(verdict))
     return 0 if verdict.ok else 1
 
 
-def told(verdict: Verdict) -> str:
+def format_verdict(verdict: Verdict) -> str:
     """The verdict in lines: the family, then each check with what it means or what is wrong."""
     lines = [f"family: {verdict.family}; chat template: {verdict.template}"] if verdict.family else []
     lines += [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in verdict.checks]

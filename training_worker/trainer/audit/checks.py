@@ -88,7 +88,7 @@ def audit(tokenizer: Tokenizer, assembly: Assembly | None = None) -> Verdict:
     """Every check that needs no weights. Raises UnknownFamily."""
     family, chat = family_of(tokenizer), chat_of(tokenizer)
     case = Case(tokenizer, family, chat, assembly or Assembly(), conversations(family.format))
-    made = (calls, verbatim, glue, whole, mask, control)
+    made = (calls, verbatim, glue, rendering, mask, control)
     checks = tuple(
         Check(check.__name__, not found, found or (check.__doc__ or "").splitlines()[0])
         for check in made
@@ -166,7 +166,7 @@ def glue(case: Case) -> str:
     return first(found for conversation in case.conversations for found in all_of(conversation))
 
 
-def whole(case: Case) -> str:
+def rendering(case: Case) -> str:
     """A conversation of canonical turns is, put together, what the template renders at once."""
 
     def one(conversation: Conversation) -> str:

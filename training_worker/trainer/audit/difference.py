@@ -20,11 +20,11 @@ def difference(
         at = min(len(expected), len(found))
     lines = [f"first difference at token {at + 1}"]
     for name, ids in ((what, expected), ("assembled is", found)):
-        lines.append(f"  {name:<17}{shown(tokenizer, ids, at)}")
+        lines.append(f"  {name:<17}{format_tokens(tokenizer, ids, at)}")
     return "\n".join(lines)
 
 
-def shown(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], at: int) -> str:
+def format_tokens(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], at: int) -> str:
     """The tokens from a little before a place to a little behind it, the one at the place in brackets."""
     first = max(0, at - AROUND)
     parts = [repr(tokenizer.decode([id])) for id in ids[first : at + AROUND + 1]]

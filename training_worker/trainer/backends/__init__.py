@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .factory import Name, backend_for
-from .protocol import Asked, Backend, NoBackend, Spoken
+from .protocol import Backend, GenerationRequest, GenerationResult, NoBackend
 
-__all__ = ["Asked", "Backend", "Name", "NoBackend", "Spoken", "backend_for"]
+__all__ = ["Backend", "GenerationRequest", "GenerationResult", "Name", "NoBackend", "backend_for"]

@@ -17,7 +17,7 @@ from ..decoder import Decoder
 from ..forward import Readable
 from ..threads import unsplit_operations
 from .ngram_draft import Lookup
-from .protocol import Asked, Spoken
+from .protocol import GenerationRequest, GenerationResult
 from .row_rng import Uniforms, pick
 
 PROMPTS = 8  # that are read at once: their activations are held until then
@@ -72,7 +72,7 @@ class DecoderBackend:
         self.rows: dict[int, Row] = {}
         self.decoder: Decoder | None = None
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         if turn.row not in self.rows:
             self.rows[turn.row] = Row(turn.row, Uniforms(self.seed + turn.row), Lookup(self.followers))
         row = self.rows[turn.row]
@@ -86,12 +86,12 @@ class DecoderBackend:
     def close(self) -> None:
         self.rows, self.decoder = {}, None
 
-    def step(self) -> list[Spoken]:
+    def step(self) -> list[GenerationResult]:
         with unsplit_operations() as threads:  # the decoder shares out rows instead
             return self.speak(self.decoder or self.begin(threads))
 
     @torch.inference_mode()
-    def speak(self, decoder: Decoder) -> list[Spoken]:
+    def speak(self, decoder: Decoder) -> list[GenerationResult]:
         while speaking := [row for row in self.rows.values() if row.speaking]:
             guesses = [row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in speaking]
             runs = [[*row.queue, *guess] for row, guess in zip(speaking, guesses, strict=True)]
@@ -107,7 +107,9 @@ class DecoderBackend:
                 said = self.say(row, guess, tokens[start:end], logprobs[start:end])
                 decoder.forget(self.places[row.number], len(guess) + 1 - said)
             if ended := [row for row in speaking if not row.speaking]:
-                return [Spoken(row.number, row.said, row.logprobs, row.said[-1] not in self.stop) for row in ended]
+                return [
+                    GenerationResult(row.number, row.said, row.logprobs, row.said[-1] not in self.stop) for row in ended
+                ]
         return []
 
     def say(self, row: Row, guess: list[int], tokens: list[int], logprobs: list[float]) -> int:

@@ -11,11 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Literal
 
 from ...prove.chat import HERMES, Format
-from ...prove.prompt_tools import told
+from ...prove.prompt_tools import inline_tools
 from ...prove.synthesis.endpoint import Endpoint, EndpointFailed
 from ...prove.synthesis.endpoint.messages import Reply
 from ...prove.trajectory import Message
-from .protocol import Asked, Spoken
+from .protocol import GenerationRequest, GenerationResult
 
 Style = Literal["tools", "prompt"]
 
@@ -34,16 +34,16 @@ class EndpointBackend:
         self.pool = ThreadPoolExecutor(endpoint.settings.parallel)
         self.takes: dict[int, int] = {}
         self.openings: dict[tuple[Message, ...], int] = {}
-        self.under_way: dict[Future[Spoken], int] = {}
+        self.under_way: dict[Future[GenerationResult], int] = {}
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         messages = tuple(turn.messages)
         if turn.row not in self.takes:  # the samples of one example are different takes of one question
             self.takes[turn.row] = self.openings.get(messages, 0)
             self.openings[messages] = self.takes[turn.row] + 1
         self.under_way[self.pool.submit(self.speak, turn.row, messages, turn.tools)] = turn.row
 
-    def step(self) -> list[Spoken]:
+    def step(self) -> list[GenerationResult]:
         done = wait(self.under_way, return_when=FIRST_COMPLETED).done
         spoken = [one.result() for one in done if self.under_way.pop(one) >= 0]
         return sorted(spoken, key=lambda turn: turn.row)
@@ -56,15 +56,15 @@ class EndpointBackend:
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
 
-    def speak(self, row: int, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Spoken:
+    def speak(self, row: int, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> GenerationResult:
         try:
             if self.style == "tools":
                 reply = self.endpoint.chat(messages, tools, take=self.takes[row])
             else:
-                reply = self.endpoint.chat(told(messages, tools), take=self.takes[row])
+                reply = self.endpoint.chat(inline_tools(messages, tools), take=self.takes[row])
         except EndpointFailed as error:
-            return Spoken(row, failed=str(error))
-        return Spoken(row, text=self.text_of(reply), cut=not reply.whole)
+            return GenerationResult(row, failed=str(error))
+        return GenerationResult(row, text=self.text_of(reply), cut=not reply.whole)
 
     def text_of(self, reply: Reply) -> str:
         """What a policy would have written, its calls in the text."""

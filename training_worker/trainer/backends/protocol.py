@@ -10,7 +10,7 @@ from ...prove.trajectory import Message
 
 
 @dataclass(frozen=True)
-class Asked:
+class GenerationRequest:
     """A row's next turn: `ids` are the tokens it has not read yet (first the prompt, later the glue), for those who
     work in tokens; `messages` is the whole conversation, for those who work in texts.
 
@@ -26,7 +26,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class GenerationResult:
     """A turn that ended: its tokens, the end token included, and the log-probability each was sampled with.
 
     `cut` says that it ran into its limit. A backend that works in texts gives `text` and no tokens. `failed` says why
@@ -51,10 +51,10 @@ class Backend(Protocol):
     @property
     def trains(self) -> bool: ...
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         """Let a row speak: its next turn will be among those of a later step."""
 
-    def step(self) -> Sequence[Spoken]:
+    def step(self) -> Sequence[GenerationResult]:
         """Go on until some turns have ended; nothing only when no row has been asked."""
 
     def drop(self, row: int) -> None:

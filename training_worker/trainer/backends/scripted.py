@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import Message
 from ..model_families import family_of
-from .protocol import Asked, Spoken
+from .protocol import GenerationRequest, GenerationResult
 
 Policy = Callable[[Sequence[Message], Sequence[dict[str, Any]]], str]
 
@@ -19,16 +19,16 @@ class ScriptedBackend:
 
     def __init__(self, policy: Policy, tokenizer: PreTrainedTokenizerFast | None = None):
         self.policy, self.tokenizer = policy, tokenizer
-        self.asked: dict[int, Asked] = {}
+        self.asked: dict[int, GenerationRequest] = {}
 
     @property
     def trains(self) -> bool:
         return self.tokenizer is not None
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         self.asked[turn.row] = turn
 
-    def step(self) -> list[Spoken]:
+    def step(self) -> list[GenerationResult]:
         asked, self.asked = self.asked, {}
         return [self.speak(turn) for turn in asked.values()]
 
@@ -38,10 +38,10 @@ class ScriptedBackend:
     def close(self) -> None:
         self.asked = {}
 
-    def speak(self, turn: Asked) -> Spoken:
+    def speak(self, turn: GenerationRequest) -> GenerationResult:
         text = self.policy(turn.messages, turn.tools)
         if self.tokenizer is None:
-            return Spoken(turn.row, text=text)
+            return GenerationResult(turn.row, text=text)
         whole = [*self.tokenizer.encode(text, add_special_tokens=False), family_of(self.tokenizer).end]
         ids = whole[: turn.most]
-        return Spoken(turn.row, ids, [0.0] * len(ids), cut=len(whole) > turn.most)
+        return GenerationResult(turn.row, ids, [0.0] * len(ids), cut=len(whole) > turn.most)

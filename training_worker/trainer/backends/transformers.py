@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from .ngram_draft import Lookup
 from .per_row_cache import Singles
-from .protocol import Asked, NoBackend, Spoken
+from .protocol import GenerationRequest, GenerationResult, NoBackend
 from .row_rng import Uniforms, pick
 from .slot_cache import Slots, fits
 
@@ -76,7 +76,7 @@ class TransformersBackend:
         self.prompts: dict[tuple[int, ...], int] = {}
         self.slots: Slots | Singles | None = None
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         if turn.row not in self.rows:
             prompt = self.prompts.setdefault(tuple(turn.ids), len(self.prompts))
             self.rows[turn.row] = Row(turn.row, prompt, Uniforms(self.seed + turn.row))
@@ -95,11 +95,11 @@ class TransformersBackend:
         self.rows, self.prompts, self.slots = {}, {}, None
 
     @torch.no_grad()
-    def step(self) -> list[Spoken]:
+    def step(self) -> list[GenerationResult]:
         if not self.rows:
             return []
         slots = self.slots = self.slots or self.keep(self.model, min(self.most_rows, len(self.rows)))
-        with speaking(self.model):
+        with generation_mode(self.model):
             while any(row.speaking for row in self.rows.values()):
                 self.admit(slots)
                 here = {row.slot: row for row in self.rows.values() if row.slot is not None and row.speaking}
@@ -146,7 +146,7 @@ class TransformersBackend:
                 left[slot] = left[slot][piece:]
             left = {slot: run for slot, run in left.items() if run}
 
-    def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[Spoken]:
+    def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[GenerationResult]:
         """Let each of these rows say its next token, and those after it that were guessed right."""
         if not rows:
             return []
@@ -160,7 +160,7 @@ class TransformersBackend:
         for row, run, said, how in zip(rows.values(), runs, tokens, logprobs, strict=True):
             self.say(slots, row, run, said, how)
         return [
-            Spoken(row.number, row.said, row.logprobs, cut=row.said[-1] not in self.stop)
+            GenerationResult(row.number, row.said, row.logprobs, cut=row.said[-1] not in self.stop)
             for row in rows.values()
             if not row.speaking
         ]
@@ -183,7 +183,7 @@ class TransformersBackend:
 
 
 @contextmanager
-def speaking(model: PreTrainedModel) -> Iterator[None]:
+def generation_mode(model: PreTrainedModel) -> Iterator[None]:
     """Without dropout, and without what in training saves memory at the price of the cache.
 
     On a GPU without cuDNN's attention (see device.py): each token makes another length.

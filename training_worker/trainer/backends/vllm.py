@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from accelerate.utils import gather_object
 
 from .ngram_draft import LENGTH
-from .protocol import Asked, Spoken
+from .protocol import GenerationRequest, GenerationResult
 
 Turn = tuple[list[int], list[list[float | None]]]
 NO_LOGPROB = "vLLM gave no log-probability for a token; start its server with --logprobs-mode processed_logprobs."
@@ -79,7 +79,7 @@ class VLLMBackend:
         if push:
             generation.sync_weights()
 
-    def ask(self, turn: Asked) -> None:
+    def ask(self, turn: GenerationRequest) -> None:
         self.heard.setdefault(turn.row, []).extend(turn.ids)
         self.asked[turn.row] = turn.most
 
@@ -87,7 +87,7 @@ class VLLMBackend:
         self.heard.pop(row, None)
         self.asked.pop(row, None)
 
-    def step(self) -> list[Spoken]:
+    def step(self) -> list[GenerationResult]:
         if not self.asked:
             return []
         rows, self.asked = self.asked, {}
@@ -97,7 +97,7 @@ class VLLMBackend:
             if not self.forgiving:
                 raise
             told = f"The vLLM server failed: {type(error).__name__}: {str(error)[:200]}"
-            return [Spoken(row, failed=told) for row in rows]
+            return [GenerationResult(row, failed=told) for row in rows]
         return [self.ended(row, most, *turn) for (row, most), turn in zip(rows.items(), wave or (), strict=True)]
 
     def close(self) -> None:
@@ -134,11 +134,11 @@ class VLLMBackend:
         finally:
             one.temperature, one.max_completion_length, one.generation_kwargs = kept
 
-    def ended(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> Spoken:
+    def ended(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> GenerationResult:
         """The turn, cut where its own limit is lower than the wave's; its end token is kept."""
         ids = list(ids[:most])
         numbers = [found[0] for found in logprobs[: len(ids)] if found and found[0] is not None]
         if not ids or len(numbers) < len(ids):
-            return Spoken(row, failed=NO_LOGPROB if ids else "vLLM gave no token.")
+            return GenerationResult(row, failed=NO_LOGPROB if ids else "vLLM gave no token.")
         self.heard[row].extend(ids)
-        return Spoken(row, ids, numbers, cut=ids[-1] not in self.stop)
+        return GenerationResult(row, ids, numbers, cut=ids[-1] not in self.stop)

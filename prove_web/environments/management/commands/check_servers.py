@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.catalogue import SERVERS
-from prove_web.environments.server_checks import asked, run
+from prove_web.environments.server_checks import create_check, run
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
         bad = []
         for name in servers or SERVERS:
-            check = asked(name)
+            check = create_check(name)
             run(check)
             told = check.found
             line = f"{told['calls']} calls, certificate {told['certificate'][:12]}" if told else check.error

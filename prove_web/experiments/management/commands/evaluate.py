@@ -14,7 +14,7 @@ from training_worker.prove.benchmarks import results_text
 from training_worker.prove.benchmarks.compare import NotComparable, paired, require_comparable
 from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from training_worker.prove.benchmarks.registry import KNOWN, NotKnown, known
-from training_worker.prove.benchmarks.request import TOLD, Asked, Done, have_done
+from training_worker.prove.benchmarks.request import TOLD, Done, EvaluationRequest, have_done
 from training_worker.prove.benchmarks.results import identity_in, results_in
 from training_worker.terminal import console, estimated, table
 from training_worker.warm import SERVERS as WARM_SERVERS
@@ -73,7 +73,7 @@ class Command(BaseCommand):
                 require_comparable(identity_in(options["against"]), identity_of(benchmark, policy))
 
         with estimated(options["benchmark"]) as progress:
-            done = have_done(narrowed(asked(options), data), data, options["out"], progress, comparable)
+            done = have_done(narrowed(build_request(options), data), data, options["out"], progress, comparable)
         self.tell(done)
         if options["against"]:
             for line in results_text.compared(paired(results_in(options["against"]), done.results)):
@@ -86,7 +86,7 @@ class Command(BaseCommand):
         self.stdout.write(f"report.json and every conversation are in {done.folder}")
 
 
-def narrowed(asked: Asked, data: Path) -> Asked:
+def narrowed(asked: EvaluationRequest, data: Path) -> EvaluationRequest:
     """The same on the servers that the policy was trained on, where the benchmark takes servers and none is named."""
     takes = any(option.name == "servers" for option in known(asked.benchmark).options)
     if not takes or "servers" in asked.options or asked.source != "folder":
@@ -112,12 +112,12 @@ def trained_on(folder: Path, jobs: Path) -> str:
     return of_dataset(run) if run else ""
 
 
-def asked(options: dict[str, Any]) -> Asked:
+def build_request(options: dict[str, Any]) -> EvaluationRequest:
     """What the words of the command ask for. Raises NotKnown."""
     torn = [one for one in options["option"] if "=" not in one]
     if torn:
         raise NotKnown(f"--option takes NAME=VALUE, not {torn[0]!r}.")
-    return Asked(
+    return EvaluationRequest(
         benchmark=options["benchmark"],
         source=options["policy"] or ("folder" if options["checkpoint"] else "endpoint"),
         url=options["endpoint"],

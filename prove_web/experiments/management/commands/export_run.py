@@ -12,7 +12,7 @@ from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.management.finding import run_named
 from prove_web.experiments.models import Run
 from prove_web.experiments.outside import TRACKERS
-from prove_web.experiments.outside.limits import NotTold
+from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.outside.trackers import write_run
 from prove_web.experiments.rollout_storage import StoredRun
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_run(run, tracker, folder.resolve())
-        except (NotTold, OSError) as why:
+        except (InvalidRunData, OSError) as why:
             raise CommandError(f"Run {run.number} is not written: {why}") from None
         self.stdout.write(f"points: {run.points.count():,}, held_out: {run.held_out.count():,}")
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.accounts.management.naming import project_named
 from prove_web.experiments.outside import TRACKERS as FORMATS
-from prove_web.experiments.outside.limits import NotTold
+from prove_web.experiments.outside.limits import InvalidRunData
 from prove_web.experiments.outside.trackers import bring, read_runs
 
 
@@ -31,5 +31,5 @@ class Command(BaseCommand):
                 run, new = bring(project, None, one, options["from"])
                 told = f"{len(one.points):,} steps" if new else "had been brought in before"
                 self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
-        except NotTold as why:
+        except InvalidRunData as why:
             raise CommandError(str(why)) from None

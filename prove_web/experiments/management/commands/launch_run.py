@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from prove_web.accounts.management.naming import faults_told, person_named, project_named, settings_given
+from prove_web.accounts.management.naming import format_errors, parse_settings, person_named, project_named
 from prove_web.accounts.roles import Action
 from prove_web.experiments.api_form import NotThere, filled_form
 from prove_web.experiments.launching import launch
@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         project = project_named(options["project"])
         person = person_named(options["person"], Action.LAUNCH, project.organisation)
-        told = settings_given(options["set"]) | {name: options[name] for name in ("dataset", "clone")}
+        told = parse_settings(options["set"]) | {name: options[name] for name in ("dataset", "clone")}
         try:
             form = filled_form(project, told)
         except NotThere as why:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if strange := [name for name in told if name not in (*form.fields, "clone")]:
             raise CommandError(f"The launch form has no {strange[0]}.")
         if not form.is_valid():
-            raise CommandError(faults_told(form.errors))
+            raise CommandError(format_errors(form.errors))
         with transaction.atomic():
             run = launch(project, person, form)
         self.stdout.write(f"run {run.number}, {run.name}: queued as job {run.job_id}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.rescoring import Comparison, rescore
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
 from training_worker.prove.rollout_files import data_of, examples_in, files_of, groups_in, rollouts_in
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             config = configured(options["preset"], options["set"])
         except BadReward as reason:
             raise CommandError(str(reason)) from None
-        with told_in_a_line():
+        with raise_command_errors():
             files = [file for path in options["paths"] for file in files_of(path)]
             examples = examples_in(options["data"] or data_of(options["paths"]))
             with counted("rescore") as progress:

@@ -20,7 +20,7 @@ from prove_web.environments import versions
 from prove_web.operations.healthcheck_cli import ALIVE, ask
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
-from prove_web.supervisor.program import Refused, StopAsked
+from prove_web.supervisor.program import Refused, StopRequested
 from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted, int(str(cpu_workers)))
         except (Refused, ImproperlyConfigured) as error:
             raise CommandError(str(error), returncode=1) from None
-        except StopAsked:
+        except StopRequested:
             pass
 
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.operations.backups.archive import BackupFailed
 from prove_web.operations.backups.contents import PARTS
-from prove_web.operations.backups.making import Made, backup
+from prove_web.operations.backups.making import BackupSummary, backup
 from training_worker.terminal import counted
 
 
@@ -31,11 +31,11 @@ class Command(BaseCommand):
                 made = backup(file, options["without"], progress)
         except BackupFailed as why:
             raise CommandError(str(why)) from None
-        for line in told(file, made):
+        for line in format_summary(file, made):
             self.stdout.write(line)
 
 
-def told(file: Path, made: Made) -> list[str]:
+def format_summary(file: Path, made: BackupSummary) -> list[str]:
     lines = [f"{file}: {made.files:,} files and the database, {made.bytes / 1e6:,.1f} MB before compression."]
     if made.gone:
         lines.append(f"{len(made.gone)} files were removed while it was made, and are not in it.")

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         rows = accepted(project(str(options["project"])))
         with counted("replay") as progress:
             found = verify(rows, progress)
-        self.stdout.write(told(found))
+        self.stdout.write(format_report(found))
         if found.drifted or found.broken:
             raise CommandError("Not all that was accepted holds today.", returncode=1)
 
@@ -39,7 +39,7 @@ def project(path: str) -> Project | None:
     return found
 
 
-def told(found: Verified) -> str:
+def format_report(found: Verified) -> str:
     """A paragraph for each that drifted, what could not be replayed, and the count."""
     lines = []
     for where, drift in found.drifted.items():

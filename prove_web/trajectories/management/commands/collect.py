@@ -11,7 +11,7 @@ from prove_web.experiments.rollouts import NoRollouts
 from prove_web.live.models import State
 from prove_web.trajectories.curate_forms import STEPS_ASKED, numbers
 from prove_web.trajectories.rollout_collection import Wanted, collect
-from prove_web.trajectories.versions import NotMade
+from prove_web.trajectories.versions import InvalidDataset
 
 
 class Command(BaseCommand):
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             steps, groups = numbers(options["steps"]), numbers(options["groups"])
             wanted = Wanted(steps, groups, options["low"], options["high"], options["failing"])
             made = collect(run, None, options["name"], wanted)
-        except (NotMade, NoRollouts) as why:
+        except (InvalidDataset, NoRollouts) as why:
             raise CommandError(str(why)) from None
         except forms.ValidationError as why:
             raise CommandError(" ".join(why.messages)) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.synthesis.compare import measure, rows
 from training_worker.terminal import console, table
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         folders = options["folders"]
         assert isinstance(folders, list)
-        with told_in_a_line():
+        with raise_command_errors():
             measured = [measure(folder) for folder in folders]
         if options["json"]:
             self.stdout.write(json.dumps([asdict(one) for one in measured], indent=1))

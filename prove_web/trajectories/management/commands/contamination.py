@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.benchmarks.contamination import LONG, Checked, check, texts_of
 from training_worker.prove.synthesis import dataset_folder
 from training_worker.prove.trajectory import Example, read_lines
@@ -30,11 +30,11 @@ class Command(BaseCommand):
         n, path = options["n"], Path(str(options["dataset"]))
         if not (isinstance(n, int) and 2 <= n <= 100):
             raise CommandError("--n is a number of words from 2 to 100.")
-        with told_in_a_line():
+        with raise_command_errors():
             examples = training(path)
             texts, left_out = texts_of(Path(settings.PROVE_DATA) / "benchmarks", by_benchmark(options["option"]))
             found = check(examples, texts, left_out, n)
-        for line in told(found, n):
+        for line in format_report(found, n):
             self.stdout.write(line)
         if not texts:
             raise CommandError("No benchmark was there to compare with: `manage.py evaluate bfcl --install` gets one.")
@@ -61,7 +61,7 @@ def by_benchmark(given: object) -> dict[str, dict[str, str]]:
     return found
 
 
-def told(found: Checked, n: int) -> Sequence[str]:
+def format_report(found: Checked, n: int) -> Sequence[str]:
     """What was compared, every pair, and how many there are."""
     lines = [f"{name} was not looked at: {why}" for name, why in found.left_out.items()]
     lines += [f"{hit.example} and {hit.item} of {hit.benchmark}: {hit.words}" for hit in found.hits]

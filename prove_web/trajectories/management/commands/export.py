@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.export.publish import publish
 
 FORMATS = ("jsonl", "parquet", "huggingface", "openai", "csv")
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError("Name the folder of a data set, or a project with --project and a file with --out.")
         path = Path(str(options["folder"]))
         try:
-            with told_in_a_line():
+            with raise_command_errors():
                 publish(path)
         except KeyError as name:
             raise CommandError(f"There is no tool {name} any more: make the data set again.") from None

@@ -45,7 +45,10 @@ class Command(BaseCommand):
         split, replacing, names = options["split"], bool(options["replace"]), [str(name) for name in options["server"]]
         format, checked = FORMATS[str(options["format"])], list[Example]()
         try:
-            asks, screen = asking(names, checked), Screen.of_installed(Path(settings.PROVE_DATA) / "benchmarks")
+            asks, screen = (
+                build_certifier(names, checked),
+                Screen.of_installed(Path(settings.PROVE_DATA) / "benchmarks"),
+            )
             manifest = make(
                 path, out, format, answers, split, replacing=replacing, servers=names, certify=asks, screen=screen
             )
@@ -54,7 +57,7 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
-        self.stdout.write(dataset_folder.told(manifest))
+        self.stdout.write(dataset_folder.format_manifest(manifest))
         for benchmark, count in screen.held_out.items():
             told = f"{count:,} share their words" if count > 1 else "1 shares its words"
             self.stdout.write(f"{told} with {benchmark}, a benchmark: held out, not in train")
@@ -66,12 +69,12 @@ class Command(BaseCommand):
                     f"{one.not_certified:,} {side.replace('_', '-')} conversations have calls and are not certified: "
                     "to review and to learn from with supervision, not for recipes and rollouts"
                 )
-        for line in external_replay.told(checked):
+        for line in external_replay.format_verdicts(checked):
             self.stdout.write(line)
         self.stdout.write(f"in {out}")
 
 
-def asking(names: list[str], checked: list[Example]) -> Callable[[list[Example]], list[Example]]:
+def build_certifier(names: list[str], checked: list[Example]) -> Callable[[list[Example]], list[Example]]:
     """What marks the examples by these servers and puts them into `checked`. Raises CommandError."""
     if not names:
         return list

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from training_worker.prove.export.publish import publish
-from training_worker.prove.synthesis.dataset_folder import Taken, told
+from training_worker.prove.synthesis.dataset_folder import Taken, format_manifest
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
 from training_worker.prove.synthesis.paraphrase import paraphrase_folder
@@ -43,6 +43,6 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
-        self.stdout.write(told(manifest))
+        self.stdout.write(format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
         self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was answered before")

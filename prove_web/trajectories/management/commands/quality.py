@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.benchmarks.bfcl.examples import base_examples
 from training_worker.prove.benchmarks.environment import NotInstalled
 from training_worker.prove.benchmarks.protocol import NotRun
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         path, split = Path(str(options["folder"])), options["split"]
         splits = [one for one in dataset_folder.SPLITS if split in (None, one)]
         bfcl = measure_bfcl() if options["bfcl"] else BFCL
-        with told_in_a_line():
+        with raise_command_errors():
             measured = {one: measure(dataset_folder.examples(path, one)) for one in splits}
             asked = splits if options["shortcuts"] else ()
             shortcuts = {one: measure_shortcuts(dataset_folder.examples(path, one)) for one in asked}

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.call_card import Argument, CallCard, Turn
 from prove_web.trajectories.choices import KINDS, LEVELS
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from prove_web.trajectories.samples import SIZE, draw, tags, turns_of
 from training_worker.prove.edges import longest_path
 from training_worker.prove.synthesis import dataset_folder
@@ -88,7 +88,7 @@ class Command(BaseCommand):
         wanted = Filter(*(options[name] for name in ("feature", "kind", "level", "path")))
         splits = [one for one in dataset_folder.SPLITS if options["split"] in (None, one)]
         tally = Tally()
-        with told_in_a_line():
+        with raise_command_errors():
             examples = (example for split in splits for example in dataset_folder.examples(options["folder"], split))
             found = ((example.id, example) for example in tally.count(examples, wanted))
             chosen = draw(found, options["seed"], options["count"])

@@ -94,7 +94,7 @@ class Command(BaseCommand):
             made = (out / dataset_folder.MANIFEST).exists()
             rest = f"the data set is made; `manage.py export {out}` writes what lacks" if made else GOES_ON
             raise CommandError(f"stopped; {rest}", returncode=130) from None
-        self.stdout.write(dataset_folder.told(manifest))
+        self.stdout.write(dataset_folder.format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
 
     def noting(self, split: Split, progress: Progress) -> Progress:

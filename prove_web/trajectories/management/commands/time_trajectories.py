@@ -77,7 +77,7 @@ def measured(count: int, different: int, times: int) -> dict[str, dict[str, floa
     found = {}
     rows = list(spread)
     for kind, address in kinds(rows).items():
-        found[kind] = repeated(times, partial(asked, client, root, address, random.Random(kind)))
+        found[kind] = repeated(times, partial(fetch_page, client, root, address, random.Random(kind)))
     found["next and previous"] = repeated(times, partial(beside, rows, random.Random("beside")))
     return found
 
@@ -121,7 +121,7 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
     def counts(draw: random.Random) -> str:
         return f"trajectories/?{urlencode({'part': 'facets', 'q': draw.choice(('', *COMMON, *SCORES))})}"
 
-    def found(*queries: str) -> Address:
+    def search_address(*queries: str) -> Address:
         return lambda draw: f"trajectories/?{urlencode({'q': draw.choice(queries), 'sort': draw.choice(ORDERS)})}"
 
     def after(*queries: str) -> Address:
@@ -132,14 +132,14 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
         return address
 
     return {
-        "list": found(""),
+        "list": search_address(""),
         "deep page": after("", *SCORES),
         "rare words": lambda draw: f"trajectories/?{urlencode({'q': draw.choice(spread).example})}",
-        "common words": found(*COMMON),
-        "a word of all": found("many"),
-        "phrase and field": found('"my account" reward<1', "calendar -tool:get_event", "order length>2"),
-        "scores": found(*SCORES),
-        "fields": found(*FIELDS),
+        "common words": search_address(*COMMON),
+        "a word of all": search_address("many"),
+        "phrase and field": search_address('"my account" reward<1', "calendar -tool:get_event", "order length>2"),
+        "scores": search_address(*SCORES),
+        "fields": search_address(*FIELDS),
         "facets": lambda draw: (
             f"trajectories/?{urlencode({'part': 'facets', 'q': draw.choice(('', *COMMON, *SCORES))})}"
         ),
@@ -155,7 +155,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - worked)
 
 
-def asked(client: Client, root: str, address: Address, draw: random.Random) -> None:
+def fetch_page(client: Client, root: str, address: Address, draw: random.Random) -> None:
     """Raises CommandError."""
     url = root + address(draw)
     answer = client.get(url)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.management.reading import raise_command_errors
 from training_worker.prove.importers.external_replay import VERDICTS
 from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
 from training_worker.terminal import counted
@@ -25,15 +25,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
-        with told_in_a_line(), counted("replay") as progress:
+        with raise_command_errors(), counted("replay") as progress:
             found = verify(path, progress)
         as_json = json.dumps(asdict(found) | {"holds": found.holds}, indent=1)
-        self.stdout.write(as_json if options["json"] else told(found))
+        self.stdout.write(as_json if options["json"] else format_report(found))
         if not found.holds:
             raise CommandError("The data set has drifted: make it again on today's servers.", returncode=1)
 
 
-def told(found: Replayed) -> str:
+def format_report(found: Replayed) -> str:
     """The report in lines: files that were changed, bad lines, then a paragraph for each cause, the commonest first."""
     lines = [f"{name} is not what the manifest speaks of: its contents have another hash." for name in found.changed]
     lines += map(str, found.bad_lines)

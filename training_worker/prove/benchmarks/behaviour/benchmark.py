@@ -9,7 +9,7 @@ from typing import Any
 from ...chat import ChatModel
 from ...trajectory import Json, Message
 from ..protocol import Item, Policy, Result
-from ..worlds.episode import result_of, spoken
+from ..worlds.episode import make_oracle, result_of
 from ..worlds.options import making_of
 from ..worlds.task_sampler import digest_of
 from .abstention import ABSTENTION
@@ -58,7 +58,7 @@ class Behaviours:
     def oracle(self, item: Item) -> ChatModel:
         """Says what the ground truth calls, and once more what found a service away; Hermes style."""
         case = self.by_id[item.task]
-        return Persistent(spoken(case.example))
+        return Persistent(make_oracle(case.example))
 
 
 class Persistent:

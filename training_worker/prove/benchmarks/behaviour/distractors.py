@@ -6,7 +6,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.scorer import Verdict, judged, shown
+from ..worlds.scorer import Verdict, format_call, judged
 from .case import Behaviour, Case
 
 FEWEST = 3  # the paper's least number of distractors
@@ -23,7 +23,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
     own = {TOOLS[call.name][0].name for step in example.steps for call in step.calls}
     for call in rollout.calls:
         if call.call.name in example.candidates and TOOLS[call.call.name][0].name not in own:
-            return "used_distractor", shown(call)
+            return "used_distractor", format_call(call)
     return judged(example, rollout)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
-from ..worlds.scorer import Verdict, judged, shown
+from ..worlds.scorer import Verdict, format_call, judged
 from .case import Behaviour, Case
 
 
@@ -17,7 +17,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
     """A call of a tool that was not offered is an invented one."""
     for call in rollout.calls:
         if call.call.name and call.call.name not in example.offered:
-            return "invented_tool", f"{shown(call)}, which was not offered"
+            return "invented_tool", f"{format_call(call)}, which was not offered"
     return judged(example, rollout)
 
 

@@ -11,7 +11,7 @@ from mcp_servers.kit import Draw
 from ...provenance import single
 from ...speech import find_said
 from ...trajectory import Example, Rollout, ToolCall
-from ..worlds.scorer import Verdict, judged, shown
+from ..worlds.scorer import Verdict, format_call, judged
 from .case import Behaviour, Case, user_turns
 
 
@@ -46,7 +46,7 @@ def judge(example: Example, asked: int, tool: str, names: Set[str], rollout: Rol
         if made.call.name == tool and turn <= asked:
             filled = names & {*(made.call.arguments or {})}
             if made_up := sorted(filled - {*said_names(example, made.call, known)}):
-                return "invented_argument", f"{shown(made)}, before the user had said {', '.join(made_up)}"
+                return "invented_argument", f"{format_call(made)}, before the user had said {', '.join(made_up)}"
         known += f" {made.observation}"
     return judged(example, rollout)
 

@@ -119,7 +119,7 @@ class Teval:
     def oracle(self, item: Item) -> ChatModel:
         """Says the ground truth in the format of the prompt."""
         entry = self.suite.entries[item.task]
-        return Scripted([RULES[entry.dimension].spoken(entry)])
+        return Scripted([RULES[entry.dimension].format_truth(entry)])
 
 
 def rollout_of(entry: Entry, answer: Answer) -> Rollout:

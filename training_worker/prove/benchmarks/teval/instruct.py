@@ -69,7 +69,7 @@ def dict_or_none(value: Any) -> dict[Any, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def spoken(entry: Entry) -> str:
+def format_truth(entry: Entry) -> str:
     """The ground truth as an answer."""
     name, arguments = entry.truth["action"], entry.truth["args"]
     if entry.format == "json":

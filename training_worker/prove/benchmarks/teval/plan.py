@@ -28,7 +28,7 @@ Plan = tuple[Action, ...]
 
 
 def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
-    plan = plan_in(text) if entry.format == "json" else plan_told(text, entry.apis)
+    plan = plan_in(text) if entry.format == "json" else parse_plan_text(text, entry.apis)
     truth = plan_in(entry.truth)
     if not plan or not truth:
         return malformed("no plan with id, name and args" if entry.format == "json" else "it names no API")
@@ -68,7 +68,7 @@ def plan_in(value: Json) -> Plan:
         return ()
 
 
-def plan_told(text: str, apis: tuple[str, ...]) -> Plan:
+def parse_plan_text(text: str, apis: tuple[str, ...]) -> Plan:
     """A plan in words: an action for each sentence or line that names an API, the first it names."""
     steps = text.replace(". ", "\n").split("\n")
     named = [(first_named(step, apis), step) for step in steps]
@@ -81,7 +81,7 @@ def first_named(step: str, apis: tuple[str, ...]) -> str:
     return min(places, key=lambda one: one[0], default=(0, ""))[1]
 
 
-def spoken(entry: Entry) -> str:
+def format_truth(entry: Entry) -> str:
     """The ground truth as an answer; in words, a line for each action with its name and arguments."""
     plan = plan_in(entry.truth)
     if entry.format == "json":

@@ -16,6 +16,6 @@ def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     return verdict(float(said[0] == entry.truth["answer"]), "wrong_choice", said[0])
 
 
-def spoken(entry: Entry) -> str:
+def format_truth(entry: Entry) -> str:
     """The ground truth as an answer."""
     return str(entry.truth["answer"])

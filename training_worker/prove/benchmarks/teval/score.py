@@ -20,7 +20,7 @@ class Rules(Protocol):
     def judged(self, entry: Entry, text: str, cosines: Cosines) -> Verdict:
         """An answer against the ground truth. May raise Unreadable."""
 
-    def spoken(self, entry: Entry) -> str:
+    def format_truth(self, entry: Entry) -> str:
         """The ground truth as an answer."""
 
 

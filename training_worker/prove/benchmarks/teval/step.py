@@ -66,7 +66,7 @@ def share_of(given: dict[Any, Any], wanted: dict[Any, Any]) -> float:
     return sum(key in given and str(given[key]) == str(value) for key, value in wanted.items()) / len(wanted)
 
 
-def spoken(entry: Entry) -> str:
+def format_truth(entry: Entry) -> str:
     """The ground truth as an answer."""
     step = step_in(entry.truth, entry.format) or Step("", "", "")
     if entry.format == "json":

@@ -11,7 +11,7 @@ from ...chat import ChatModel
 from ...synthesis import dataset_folder
 from ...trajectory import Example, Json, read_lines
 from ..protocol import Item, Policy, Result
-from .episode import attempt_of, result_of, spoken
+from .episode import attempt_of, make_oracle, result_of
 from .options import BadOption, making_of
 from .scorer import judged
 from .task_sampler import ABSTENTION, by_server, category_of, digest_of
@@ -46,7 +46,7 @@ class Conversations:
         return result_of(item, policy, attempt, lambda rollout: judged(attempt.example, rollout))
 
     def oracle(self, item: Item) -> ChatModel:
-        return spoken(self.by_id[item.task])
+        return make_oracle(self.by_id[item.task])
 
 
 def worlds(options: Mapping[str, str], graphs: Path) -> Conversations:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from ...chat import HERMES, ChatModel, Scripted
-from ...prompt_tools import told
+from ...prompt_tools import inline_tools
 from ...rollout import Attempt, Limits, demonstration
 from ...trajectory import Example, Rollout
 from ..protocol import Item, NotRun, OutOfRoom, Policy, Result
@@ -50,12 +50,12 @@ def talk(attempt: Attempt, policy: Policy, model: ChatModel) -> None:
     """Raises NotRun and OutOfRoom."""
     while not attempt.over:
         if policy.style == "prompt":
-            text = model.reply(told(attempt.transcript, attempt.tools), [])
+            text = model.reply(inline_tools(attempt.transcript, attempt.tools), [])
         else:
             text = model.reply(tuple(attempt.transcript), attempt.tools)
         attempt.answer(text)
 
 
-def spoken(example: Example) -> ChatModel:
+def make_oracle(example: Example) -> ChatModel:
     """What a perfect assistant says, Hermes style; the user's turns are those of the example."""
     return Scripted(message.content for message in demonstration(example) if message.role == "assistant")

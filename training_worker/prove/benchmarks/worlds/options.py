@@ -39,15 +39,15 @@ class Making:
 def making_of(options: Mapping[str, str]) -> Making:
     """Raises BadOption."""
     return Making(
-        seed=whole(options, "seed", 0, LAST_SEED),
-        count=whole(options, "count", 1, MOST_ITEMS),
+        seed=parse_int(options, "seed", 0, LAST_SEED),
+        count=parse_int(options, "count", 1, MOST_ITEMS),
         servers=servers_of(options, "servers") or tuple(SERVERS),
-        candidates=whole(options, "candidates", FEWEST_SHOWN, MOST_SHOWN),
+        candidates=parse_int(options, "candidates", FEWEST_SHOWN, MOST_SHOWN),
         manner=one_of(options, "manner", MANNERS),
     )
 
 
-def whole(options: Mapping[str, str], name: str, least: int, most: int) -> int:
+def parse_int(options: Mapping[str, str], name: str, least: int, most: int) -> int:
     """An option that is a number. Raises BadOption."""
     text = options[name].strip()
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):

@@ -40,7 +40,7 @@ def judged(example: Example, rollout: Rollout, counts: Counts = lambda call: Tru
 
 
 def called_anyway(calls: tuple[ExecutedCall, ...]) -> Verdict:
-    return "called_anyway", f"{shown(calls[0])}, where nothing was to be called"
+    return "called_anyway", f"{format_call(calls[0])}, where nothing was to be called"
 
 
 def shortfall(example: Example, calls: tuple[ExecutedCall, ...], reward: Reward) -> Verdict:
@@ -56,17 +56,17 @@ def shortfall(example: Example, calls: tuple[ExecutedCall, ...], reward: Reward)
         return "wrong_order", "a step came before one that it needs"
     if reward.arguments < 1 - EQUAL:
         wrong = next(one for one in reward.evidence if one.wrong_arguments)
-        return "wrong_argument", f"{', '.join(wrong.wrong_arguments)} of {shown(calls[wrong.call])}"
+        return "wrong_argument", f"{', '.join(wrong.wrong_arguments)} of {format_call(calls[wrong.call])}"
     if reward.name < 1 - EQUAL:
         extra = next(one for one in reward.evidence if not one.named)
-        return "wrong_tool", f"{shown(calls[extra.call])}, which is no part of the task"
+        return "wrong_tool", f"{format_call(calls[extra.call])}, which is no part of the task"
     if reward.validity < 1 - EQUAL:
         refused = next(call for call in calls if call.level < 3)
-        return "refused_call", f"{shown(refused)}: {refused.observation}"[:500]
+        return "refused_call", f"{format_call(refused)}: {refused.observation}"[:500]
     return "too_many_calls", f"{len(calls)} calls, and {sum(len(step.calls) for step in example.steps)} were due"
 
 
-def shown(call: ExecutedCall) -> str:
+def format_call(call: ExecutedCall) -> str:
     """A call in a few words."""
     arguments = ", ".join(f"{name}={json.dumps(value)}" for name, value in (call.call.arguments or {}).items())
     return f"{call.call.name[:100]}({arguments})"[:300]

@@ -23,7 +23,7 @@ KEPT = ("q", "server", "kind", "between", "tool", "hops", "by", "dataset", "run"
 
 
 @dataclass(frozen=True)
-class Asked:
+class GraphParams:
     """The state of the page: what its table and its picture both show, and how the picture is coloured.
 
     `between` are two servers, the giver's and the taker's; `tool` is the middle of a neighbourhood of `hops` edges.
@@ -38,7 +38,7 @@ class Asked:
     by: str = "kind"
 
     @classmethod
-    def of(cls, request: HttpRequest, proven: Proven) -> Asked:
+    def of(cls, request: HttpRequest, proven: Proven) -> GraphParams:
         """What is none of the graph's is not asked for."""
         server, tool, hops, by = (typed(request, name) for name in ("server", "tool", "hops", "by"))
         known = {node.server for node in proven.nodes}

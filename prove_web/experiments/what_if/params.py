@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from prove_web.accounts.models import Project
-from prove_web.parse_int import whole
+from prove_web.parse_int import parse_digits
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
@@ -29,7 +29,7 @@ ACCEPT = 0.5  # of the most that one can earn: from there on a reward accepts
 
 
 @dataclass(frozen=True)
-class Asked:
+class WhatIfParams:
     """`source` is None where the project has nothing to score. `fault` says what is wrong with the configuration, which
     is then the source's own. `accept` is a share of the most that a rollout can earn."""
 
@@ -56,9 +56,9 @@ class Asked:
         return urlencode({name: value for name, value in told.items() if value is not None})
 
 
-def asked(project: Project, given: Mapping[str, str]) -> Asked:
+def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
     """What an address asks for; whatever is missing is as usual, and a weight that is missing is the source's own."""
-    first, last = (whole(given.get(name, "")) for name in ("first", "last"))
+    first, last = (parse_digits(given.get(name, "")) for name in ("first", "last"))
     source = source_of(project, given.get("of", ""), first, last)
     own = source.config if source else PRESETS["paper"]
     named = given.get("preset", "")
@@ -66,14 +66,14 @@ def asked(project: Project, given: Mapping[str, str]) -> Asked:
     rest = {
         "first": first,
         "last": last,
-        "most": most if (most := whole(given.get("most", ""))) in MOST else USUAL,
+        "most": most if (most := parse_digits(given.get("most", ""))) in MOST else USUAL,
         "accept": share(given.get("accept", "")),
     }
     fields = {name: read(given[name]) for name in REWARD if given.get(name, "").strip()}
     try:
-        return Asked(source, within(read_reward({**asdict(start), **fields}), own), **rest)
+        return WhatIfParams(source, within(read_reward({**asdict(start), **fields}), own), **rest)
     except BadReward as why:
-        return Asked(source, own, fault=str(why), **rest)
+        return WhatIfParams(source, own, fault=str(why), **rest)
 
 
 def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
@@ -88,7 +88,7 @@ def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
 
 def saved(project: Project, name: str) -> RewardConfig | None:
     """A reward of the project, by its number."""
-    number = whole(name.removeprefix("saved-"))
+    number = parse_digits(name.removeprefix("saved-"))
     found = project.rewards.filter(pk=number).first() if number else None
     return read_reward(found.config) if found else None
 
@@ -96,9 +96,9 @@ def saved(project: Project, name: str) -> RewardConfig | None:
 def source_of(project: Project, name: str, first: int | None, last: int | None) -> Source | None:
     """The run or data set of this name; without one the newest run that has rollouts, else the newest data set."""
     kind, _, number = name.partition("-")
-    if kind == "run" and (found := runs(project).filter(number=whole(number) or 0).first()):
+    if kind == "run" and (found := runs(project).filter(number=parse_digits(number) or 0).first()):
         return RunSource(found, first, last)
-    if kind == "dataset" and (data := datasets(project).filter(number=whole(number) or 0).first()):
+    if kind == "dataset" and (data := datasets(project).filter(number=parse_digits(number) or 0).first()):
         return DatasetSource(data)
     if newest := runs(project).filter(groups__isnull=False).distinct().first():
         return RunSource(newest, first, last)
