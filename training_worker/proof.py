@@ -71,10 +71,10 @@ class Arm:
 class Plan:
     """The arms of an experiment, and what is different in it.
 
-    With `longest`, training uses only conversations of at most so many tokens, and what is measured are the first
-    `chains` chains of each set of at most `longest_measured` tokens. With a
-    `lora_rank`, adapters are trained. `limits` are the tokens of a turn, and of all turns with the answers to them. Of
-    each conversation `samples` rollouts at temperature 1 are measured, and a greedy one. `scores` are those in tables.
+    With `longest`, training uses only conversations of at most that many tokens, and the first `chains` chains of each
+    set of at most `longest_measured` tokens are measured. With a `lora_rank`, adapters are trained. `limits` are the
+    tokens of a turn, and of all turns with their observations. Each conversation is measured by `samples` rollouts at
+    temperature 1 and a greedy one. The tables show `scores`.
     """
 
     arms: tuple[Arm, ...]
@@ -113,12 +113,12 @@ ABLATIONS = (
     Arm("group_4", "16 groups of 4", settings={"prompts": 16, "group": 4}),
     Arm("group_16", "4 groups of 16", settings={"prompts": 4, "group": 16}),
 )
-LORA: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
-LIMITS: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
+ADAPTER_SFT: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
+SMALL_BATCH: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
 PRETRAINED = (
-    Arm("start", "a short supervised phase", "supervised", {**LORA, "minutes": 60.0}),
-    Arm("grpo", "GRPO after it", "grpo", {**LIMITS, "learning_rate": 1e-4}, start="start"),
-    Arm("supervised", "supervised training after it", "supervised", {**LORA, "rate": 3e-4}, start="start"),
+    Arm("start", "a short supervised phase", "supervised", {**ADAPTER_SFT, "minutes": 60.0}),
+    Arm("grpo", "GRPO after it", "grpo", {**SMALL_BATCH, "learning_rate": 1e-4}, start="start"),
+    Arm("supervised", "supervised training after it", "supervised", {**ADAPTER_SFT, "rate": 3e-4}, start="start"),
 )
 EXPERIMENTS = {
     "proof": Plan(PROOF),
@@ -503,12 +503,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         if not options.policy.is_dir():
-            raise StageFailed(f"There is no model in {options.policy}. Get it: {FETCH} {options.policy.name}")
+            remedy = f"Get it: {FETCH} {plan.policy.name}" if options.policy == SMOLLM2 else "Check --policy."
+            raise StageFailed(f"There is no model in {options.policy}. {remedy}")
         with only_one(options.data), add_root(SMOLLM2.parent):
             require_space(options.data)
             experiment = Experiment(options, console)
             if not options.tables:
                 experiment.run()
+            elif not experiment.load_results():
+                raise StageFailed(
+                    f"No arm of these settings is finished in {experiment.file}: there is no table to write."
+                )
             results = Results(experiment)
             summary, details = "\n".join(results.summary()), "\n".join(results.details())
         if options.development:

@@ -98,6 +98,14 @@ def test_a_run_that_two_resume_goes_on_once(project: Project) -> None:
     assert Job.objects.get(pk=run.job_id).attempt == 2
 
 
+def test_a_run_that_is_restored_while_somebody_deletes_it_is_restored(project: Project, mary: User) -> None:
+    run = run_of(project)
+    one, two = again(run), again(run)
+    made, restored = overtaken(lambda: delete(one, mary), lambda: bring_back(two, None))
+    assert isinstance(made, Deletion) and restored is True, restored
+    assert not again(run).deleted_at
+
+
 def test_a_run_that_two_restore_is_restored_and_neither_is_told_of_a_fault(project: Project, mary: User) -> None:
     run = run_of(project)
     made = delete(run, mary)

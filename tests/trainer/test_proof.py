@@ -124,6 +124,9 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     assert proof.main([*words, "--tables"]) == 0, "of what is finished, without the policy before"
     rows = [line for line in pages[proof.PAGE].splitlines() if line.startswith("| a short supervised phase | 1 |")]
     assert len(rows) == 1 and "→" not in rows[0] and "reward 0." in rows[0]
+    (results / "pretrained.jsonl").write_text("", "utf-8")
+    pages.clear()
+    assert proof.main([*words, "--tables"]) == 1 and not pages, "nothing is finished"
 
 
 def outcomes(plan: proof.Plan) -> set[str]:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 
+from prove_web.accounts.locks import hold
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
@@ -78,8 +80,10 @@ def remove(run: Run, user: User) -> bool:
     return True
 
 
+@transaction.atomic
 def bring_back(run: Run, given: object) -> bool:
-    """Out of the bin."""
+    """Restore a run from the bin. Raises InvalidMetadata."""
+    hold(run.project_id)  # nobody deletes or restores it meanwhile
     about = {"project": run.project_id, "kind": Deletion.Kind.RUN, "number": run.number}
     found = Deletion.objects.waiting().filter(**about).first()
     if found is None:
