@@ -13,7 +13,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -57,7 +57,7 @@ class Arm:
     """A way to train; `settings` are those of its run that differ from the defaults.
 
     It starts from the policy of the experiment, or from the one that the arm `start` trained with the first seed, and
-    is compared with it.
+    is compared with it. A supervised arm spends the share `brief` of its time on chains without tool schemas first.
     """
 
     name: str
@@ -65,14 +65,16 @@ class Arm:
     method: Literal["grpo", "rejection", "supervised"] = "grpo"
     settings: Mapping[str, Any] = field(default_factory=dict)
     start: str = ""
+    brief: float = 0.0
 
 
 @dataclass(frozen=True)
 class Plan:
     """The arms of an experiment, and what is different in it.
 
-    With `longest`, training uses only conversations of at most that many tokens, and the first `chains` chains of each
-    set of at most `longest_measured` tokens are measured. With a `lora_rank`, adapters are trained. `limits` are the
+    With `longest`, training uses only conversations of at most that many tokens, chains as often as among all, and
+    chains of at most `longest_brief` without tool schemas; the first `chains` chains of each set of at most
+    `longest_measured` tokens are measured. With a `lora_rank`, adapters are trained. `limits` are the
     tokens of a turn, and of all turns with their observations. Each conversation is measured by `samples` rollouts at
     temperature 1 and a greedy one. The tables show `scores`.
     """
@@ -84,6 +86,7 @@ class Plan:
     minutes: float = 6.0
     seeds: tuple[int, ...] = (0, 1, 2)
     longest: int = 0
+    longest_brief: int = 0
     longest_measured: int = 0
     chains: int = 0
     lora_rank: int = 0
@@ -116,7 +119,7 @@ ABLATIONS = (
 ADAPTER_SFT: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
 SMALL_BATCH: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
 PRETRAINED = (
-    Arm("start", "a short supervised phase", "supervised", {**ADAPTER_SFT, "minutes": 60.0}),
+    Arm("start", "a short supervised phase", "supervised", {**ADAPTER_SFT, "minutes": 90.0}, brief=0.5),
     Arm("grpo", "GRPO after it", "grpo", {**SMALL_BATCH, "learning_rate": 1e-4}, start="start"),
     Arm("supervised", "supervised training after it", "supervised", {**ADAPTER_SFT, "rate": 3e-4}, start="start"),
 )
@@ -128,9 +131,10 @@ EXPERIMENTS = {
         SMOLLM2,
         "SmolLM2-135M-Instruct with adapters of rank 8",
         ("held_out", "unseen_servers"),
-        minutes=60.0,
+        minutes=120.0,
         seeds=(0,),
         longest=1_500,
+        longest_brief=800,
         longest_measured=2_000,
         chains=48,
         lora_rank=8,
@@ -193,6 +197,8 @@ class Experiment:
         for arm in self.arms.values():
             settings = asdict(configure(arm, 0, self.sets, Path(), self.options))
             facts[arm.name] = [*start, train, arm.method, {k: v for k, v in settings.items() if k not in PLACES}]
+            if arm.brief:
+                facts[arm.name].append([arm.brief, file_digest(self.sets / "brief.jsonl")])
             if arm.start:
                 facts[arm.name].append([facts[arm.start], self.options.seeds[0]])
         return {
@@ -287,26 +293,36 @@ def select_short(sets: Path, plan: Plan, policy: Path) -> Path:
     """Return a folder of the conversations that are short enough for a plan, and of each set its first chains."""
 
     def select(folder: Path) -> dict[str, Any]:
-        from .trainer.curriculum import full, shorten_answers
+        from .trainer.curriculum import brief, full, shorten_answers
         from .trainer.policy import load_tokenizer
 
         tokenizer = load_tokenizer(policy).tokenizer
-        for name in ("train", *plan.sets):
-            longest = plan.longest if name == "train" else plan.longest_measured
-            every = read_lines(Example, sets / f"{name}.jsonl")
-            short = [one for one in every if len(full(tokenizer, shorten_answers(one)).ids) <= longest]
-            if name != "train":
-                short = [one for one in short if one.kind == "chain"][: plan.chains]
-            write_lines(folder / f"{name}.jsonl", short)
+
+        def up_to(longest: int, encode: Callable[..., Any], examples: Sequence[Example]) -> list[Example]:
+            return [one for one in examples if len(encode(tokenizer, shorten_answers(one)).ids) <= longest]
+
+        for name in plan.sets:
+            measured = up_to(plan.longest_measured, full, all_chains(read_lines(Example, sets / f"{name}.jsonl")))
+            write_lines(folder / f"{name}.jsonl", measured[: plan.chains])
+        examples = list(read_lines(Example, sets / "train.jsonl"))
+        every, short = all_chains(examples), up_to(plan.longest, full, examples)
+        others = [one for one in short if one.kind != "chain"]
+        most = len(all_chains(short)) * (len(examples) - len(every)) // len(every)
+        write_lines(folder / "train.jsonl", [*all_chains(short), *others[:most]])
+        write_lines(folder / "brief.jsonl", up_to(plan.longest_brief, brief, every))
         return {}
 
     inputs = {name: file_digest(sets / f"{name}.jsonl") for name in ("train", *plan.sets)}
     inputs |= {
         "policy": digest_of(policy),
-        "longest": f"{plan.longest} {plan.longest_measured}",
+        "longest": f"{plan.longest} {plan.longest_brief} {plan.longest_measured}",
         "chains": str(plan.chains),
     }
     return run_stage(sets.with_name(f"{sets.name}-short"), inputs, select).folder
+
+
+def all_chains(examples: Iterable[Example]) -> list[Example]:
+    return [one for one in examples if one.kind == "chain"]
 
 
 def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:
@@ -342,7 +358,7 @@ def train(
     run = configure(arm, seed, sets, out, options)
     if arm.method == "supervised":
         plan = EXPERIMENTS[options.experiment]
-        return supervise(run, sets, out, start, plan.longest or LONGEST_PROMPT, plan.lora_rank)
+        return supervise(run, sets, out, start, plan.longest or LONGEST_PROMPT, plan.lora_rank, arm.brief)
     run = replace(run, policy=start)
     trained = (reinforce if arm.method == "grpo" else train_on_successes)(run, lambda event: None)
     if trained.ended == "stopped":
@@ -350,9 +366,11 @@ def train(
     return trained.step, trained.seconds, trained.policy
 
 
-def supervise(run: Any, sets: Path, out: Path, start: Path, longest: int, lora_rank: int) -> tuple[int, float, Path]:
-    """Train on the ground truth of the training conversations, as the last stage of the warm-up does."""
-    from .trainer.curriculum import full, shorten_answers
+def supervise(
+    run: Any, sets: Path, out: Path, start: Path, longest: int, lora_rank: int, brief_share: float
+) -> tuple[int, float, Path]:
+    """Train on the ground truth of the training conversations, as the last stages of the warm-up do."""
+    from .trainer.curriculum import brief, full, shorten_answers
     from .trainer.device import plain
     from .trainer.grpo_trainer import add_adapter
     from .trainer.packed_sft import Stage, fit
@@ -362,9 +380,15 @@ def supervise(run: Any, sets: Path, out: Path, start: Path, longest: int, lora_r
     policy = load_policy(start)
     examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, longest)]
     encoded = [full(policy.tokenizer, shorten_answers(one)) for one in examples]
+    stages = [Stage("full", encoded, 2 if lora_rank else 6, 1 - brief_share)]
+    if brief_share:
+        chains = read_lines(Example, sets / "brief.jsonl")
+        stages.insert(
+            0, Stage("brief", [brief(policy.tokenizer, shorten_answers(one)) for one in chains], 4, brief_share)
+        )
     out.mkdir(parents=True, exist_ok=True)
     model = add_adapter(policy.model, lora_rank, seed=run.seed) if lora_rank else policy.model
-    done = fit(plain(model), [Stage("full", encoded, 2 if lora_rank else 6)], run, lambda event: None)
+    done = fit(plain(model), stages, run, lambda event: None)
     if done.share(run) < 1:
         raise KeyboardInterrupt
     save_policy(out / "policy", model, policy.tokenizer, {"made_by": "sft", "from": str(start)})

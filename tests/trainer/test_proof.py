@@ -94,7 +94,8 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     pages = dict[Path, str]()
     plan = proof.EXPERIMENTS["pretrained"]
     arms = tuple(replace(arm, settings={**arm.settings, "minutes": 0.01}) for arm in plan.arms)
-    plan = replace(plan, arms=arms, longest=8_000, longest_measured=8_000, chains=2, limits=(16, 64))
+    longest = {"longest": 8_000, "longest_brief": 4_000, "longest_measured": 8_000}
+    plan = replace(plan, arms=arms, chains=2, limits=(16, 64), **longest)
     monkeypatch.setitem(proof.EXPERIMENTS, "pretrained", plan)
     monkeypatch.setattr(proof, "SETS", dict.fromkeys(proof.SETS, 12))
     monkeypatch.setattr(proof, "write_block", lambda name, content, page=proof.PAGE: pages.update({page: content}))
