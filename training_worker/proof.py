@@ -37,7 +37,7 @@ from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import TINY
 from .prove.trajectory import Example, Split, file_digest, read_lines, write_lines
 from .stage_cache import StageFailed, code_digest, only_one, run_stage
-from .terminal import bar
+from .terminal import Bar, bar
 from .warm import DEVELOPMENT_SEED, SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 
 ROOT = Path(__file__).parents[1]
@@ -227,7 +227,8 @@ class Experiment:
         if name != BEFORE:
             out = self.options.data / f"{name}-{seed}-{self.keys[name]}"
             start = self.start_of(self.arms[name])
-            steps, seconds, folder = train(self.arms[name], seed, self.sets, out, self.options, start)
+            with bar(self.console, f"{name} {seed}") as progress:
+                steps, seconds, folder = train(self.arms[name], seed, self.sets, out, self.options, start, progress)
             if self.plan.lora_rank:
                 folder = store_adapter(folder, self.adapter(name, seed), start)
         policy, outcomes = load_policy(folder), {}
@@ -349,25 +350,39 @@ REINFORCED = {"learning_rate": 5e-5, "decay": 0.3, "max_steps": 100_000}  # the 
 
 
 def train(
-    arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace, start: Path
+    arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace, start: Path, progress: Bar
 ) -> tuple[int, float, Path]:
     """Train the policy `start`; return steps, seconds and the folder of the new one. Raises KeyboardInterrupt."""
     from .trainer.grpo import train as reinforce
     from .trainer.rejection import train_on_successes
 
     run = configure(arm, seed, sets, out, options)
+
+    def on_event(event: Mapping[str, Any]) -> None:
+        if "seconds" in event:
+            say = (f"{name} {event[name]:.3f}" for name in ("model_nll", "reward") if name in event)
+            progress.set(event["seconds"] / 60, run.minutes, ", ".join([f"step {event.get('step', '')}", *say]))
+
     if arm.method == "supervised":
         plan = EXPERIMENTS[options.experiment]
-        return supervise(run, sets, out, start, plan.longest or LONGEST_PROMPT, plan.lora_rank, arm.brief)
+        longest = plan.longest or LONGEST_PROMPT
+        return supervise(run, sets, out, start, longest, plan.lora_rank, arm.brief, on_event)
     run = replace(run, policy=start)
-    trained = (reinforce if arm.method == "grpo" else train_on_successes)(run, lambda event: None)
+    trained = (reinforce if arm.method == "grpo" else train_on_successes)(run, on_event)
     if trained.ended == "stopped":
         raise KeyboardInterrupt
     return trained.step, trained.seconds, trained.policy
 
 
 def supervise(
-    run: Any, sets: Path, out: Path, start: Path, longest: int, lora_rank: int, brief_share: float
+    run: Any,
+    sets: Path,
+    out: Path,
+    start: Path,
+    longest: int,
+    lora_rank: int,
+    brief_share: float,
+    on_event: Callable[[dict[str, Any]], None],
 ) -> tuple[int, float, Path]:
     """Train on the ground truth of the training conversations, as the last stages of the warm-up do."""
     from .trainer.curriculum import brief, full, shorten_answers
@@ -388,7 +403,7 @@ def supervise(
         )
     out.mkdir(parents=True, exist_ok=True)
     model = add_adapter(policy.model, lora_rank, seed=run.seed) if lora_rank else policy.model
-    done = fit(plain(model), stages, run, lambda event: None)
+    done = fit(plain(model), stages, run, on_event)
     if done.share(run) < 1:
         raise KeyboardInterrupt
     save_policy(out / "policy", model, policy.tokenizer, {"made_by": "sft", "from": str(start)})
