@@ -32,25 +32,25 @@ class Control:
         """What is told; `{"error": ...}` for what makes no sense."""
         match asked:
             case {"do": "list"}:
-                return {**self.about, "sessions": [self.told(visitor) for visitor in self.visitors.all()]}
+                return {**self.about, "sessions": [self.describe(visitor) for visitor in self.visitors.all()]}
             case {"do": "open", "name": str(name), "seed": int(seed), "size": str(size), "owner": str(owner)}:
-                return self.opened(Key("ticket", name, seed, size, owner))
+                return self.open(Key("ticket", name, seed, size, owner))
             case {"do": "reset" | "end" | "start" as what, "session": str(id)}:
                 visitor = self.visitors.find(id)
                 return self.done(what, visitor) if visitor else {"error": GONE}
         return {"error": "This gateway does not know what is asked of it."}
 
-    def told(self, visitor: Visitor) -> dict[str, Any]:
+    def describe(self, visitor: Visitor) -> dict[str, Any]:
         """How it stands, and the path by which one comes in where that is signed."""
         key = visitor.key
         signed = Ticket(key.name, key.seed, key.size, key.owner).signed(self.secret) if key.kind == "ticket" else ""
-        return {**visitor.told(), "path": f"/mcp/{signed}" if signed else ""}
+        return {**visitor.to_dict(), "path": f"/mcp/{signed}" if signed else ""}
 
-    def opened(self, key: Key) -> dict[str, Any]:
+    def open(self, key: Key) -> dict[str, Any]:
         if not self.secret:
             return {"error": "This gateway signs no addresses: start it with --secret-file."}
         try:
-            return {"session": self.told(self.visitors.get(key))}
+            return {"session": self.describe(self.visitors.get(key))}
         except Ended:
             return {"error": "This session was ended: start it, or open one of another name."}
 
@@ -61,7 +61,7 @@ class Control:
             visitor = self.visitors.start(visitor)
         else:
             visitor.reset()
-        return {"session": self.told(visitor)}
+        return {"session": self.describe(visitor)}
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One question, one answer. Whoever goes away meanwhile is not told."""

@@ -111,7 +111,7 @@ class Visitor:
         state: State = world.sessions[server].state.draft(now=world.now)
         return state
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Whose it is and how it stands, in what JSON can say; moments in seconds since 1970."""
         return {
             "id": self.key.id,
@@ -170,7 +170,7 @@ class Visitors:
         """The session's visitor for a request to its world. Raises Ended, and sqlite3.Error when it cannot be noted."""
         visitor = self.get(key)
         if not visitor.served:
-            self.registry.add(key.id, visitor.told())
+            self.registry.add(key.id, visitor.to_dict())
             visitor.served = True
         return visitor
 
@@ -184,7 +184,7 @@ class Visitors:
         del self.seen[key]
         if visitor.served:
             try:
-                self.registry.end(key.id, visitor.told(), reason)
+                self.registry.end(key.id, visitor.to_dict(), reason)
             except sqlite3.Error as error:  # it is in there since its first call
                 log.warning("%s (%s): when and why a session ended is not noted.", NO_NOTE, error)
 
@@ -203,7 +203,7 @@ class Visitors:
 
     def end(self, visitor: Visitor) -> Visitor:
         """Let nobody into this session until it is started again, and keep nothing of its world."""
-        self.registry.end(visitor.key.id, visitor.told(), "stopped")
+        self.registry.end(visitor.key.id, visitor.to_dict(), "stopped")
         self.seen.pop(visitor.key, None)
         gone = self.registry.find(visitor.key.id)
         assert gone

@@ -72,7 +72,7 @@ def run(one: EvaluationRequest, data: Path, name: str) -> Done:
     """Raises StageFailed when an item could not be run, and what `have_done` does."""
     with estimated(f"{one.benchmark} {name}") as progress:
         done = have_done(one, data, progress=progress)
-    if not done.report.whole:
+    if not done.report.complete:
         why = next(iter(done.report.not_run.values()), "the evaluation ended early")
         raise StageFailed(f"Some items of {known(one.benchmark).title} could not be run: {why}")
     return done

@@ -162,10 +162,10 @@ class Experiment:
         first = [(arm.start, self.options.seeds[0]) for arm in arms if arm.start]
         wanted = dict.fromkeys([*first, *product([arm.name for arm in arms], self.options.seeds), (BEFORE, 0)])
         todo = [each for each in wanted if each not in finished]
-        measured, trained = list[float](), self.options.minutes * 60
+        measured = list[float]()
         for number, (name, seed) in enumerate(todo):
-            each = (fmean(measured) if measured else trained / 2) + trained
-            left = each * (len(todo) - number) / 60
+            measuring = fmean(measured) / 60 if measured else self.options.minutes / 10
+            left = sum(measuring + self.minutes_of(one) for one, _ in todo[number:])
             self.console.print(f"{name} {seed}: {number + 1} of {len(todo)}, about {left:.0f} minutes to go")
             began = time.monotonic()
             result = self.measure(name, seed)
@@ -173,6 +173,10 @@ class Experiment:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with self.file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(result) + "\n")
+
+    def minutes_of(self, name: str) -> float:
+        """Return how many minutes an arm trains."""
+        return 0.0 if name == BEFORE else float(self.arms[name].settings.get("minutes", self.options.minutes))
 
     @cached_property
     def sets(self) -> Path:

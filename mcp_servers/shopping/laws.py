@@ -17,7 +17,7 @@ def stock_is_conserved(shop: Shop) -> bool:
     sold = Counter[str]()
     for line in shop.lines:
         if not shop.orders[line.order].cancelled:
-            sold[line.item] += line.kept
+            sold[line.item] += line.remaining
     return all(row.stock + sold[row.id] == row.supply and shop.available(row) >= 0 for row in shop.items)
 
 
@@ -117,7 +117,7 @@ def refunds_are_for_what_went_back(shop: Shop) -> bool:
             return False
     for order in shop.orders:
         rows, lines = shop.returns.where(order=order.id), shop.lines.where(order=order.id)
-        kept = net_of(sum(line.price * line.kept for line in lines), order.discount, order.subtotal)
+        kept = net_of(sum(line.price * line.remaining for line in lines), order.discount, order.subtotal)
         back = [(row.to_card, row.to_credit) for row in rows]
         if sum(map(sum, back)) != order.subtotal - order.discount - kept or min(map(min, back), default=0) < 0:
             return False
@@ -134,7 +134,7 @@ def nobody_has_more_than_the_limit(shop: Shop) -> bool:
         count[waiting.product] += waiting.quantity
     for line in shop.lines:
         if not shop.orders[line.order].cancelled:
-            count[line.product] += line.kept
+            count[line.product] += line.remaining
     return all(row.limit is None or count[row.id] <= row.limit for row in shop.products)
 
 

@@ -106,7 +106,7 @@ def cancel_order(shop: Shop, order: Order) -> Order:
 def book_return(shop: Shop, order: Order, line: Line, quantity: int, reason: Reason) -> Return:
     """Take pieces back and refund them: to the card as far as it paid, the rest as credit."""
     value = line.price * quantity
-    kept = sum(row.price * row.kept for row in shop.lines.where(order=order.id))
+    kept = sum(row.price * row.remaining for row in shop.lines.where(order=order.id))
     before, after = (net_of(cents, order.discount, order.subtotal) for cents in (kept, kept - value))
     refunded = sum(row.to_card for row in shop.returns.where(order=order.id))
     to_card = min(before - after, order.card_paid - refunded)

@@ -26,7 +26,7 @@ def require_within_limit(shop: Shop, item: Item, quantity: int) -> None:
     limit = shop.products[item.product].limit
     if limit is not None:
         besides = sum(line.quantity for line in shop.cart if line.product == item.product and line.item != item.id)
-        owned = sum(line.kept for line in shop.bought(item.product))
+        owned = sum(line.remaining for line in shop.bought(item.product))
         if besides + owned + quantity > limit:
             raise ToolError(
                 "quantity_limit",

@@ -80,7 +80,7 @@ def put_line(shop: Shop, draw: Draw, quantity: int, bulky: bool) -> None:
 
 def fits(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
     product = shop.products[item.product]
-    owned = sum(line.kept for line in shop.bought(product.id))
+    owned = sum(line.remaining for line in shop.bought(product.id))
     within = product.limit is None or owned + quantity <= product.limit
     fresh = all(line.product != product.id for line in shop.cart)
     return item.stock >= quantity and within and fresh and (bulky or not product.bulky)

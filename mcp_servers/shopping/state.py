@@ -139,7 +139,7 @@ class Line(Entity):
     returned: int = 0
 
     @property
-    def kept(self) -> int:
+    def remaining(self) -> int:
         return self.quantity - self.returned
 
 

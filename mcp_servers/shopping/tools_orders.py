@@ -64,10 +64,10 @@ def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: As
     row, order = returnable(shop, line)
     if shop.products[row.product].category in UNRETURNABLE and reason not in FAULTS:
         raise ToolError("not_returnable", f"The {row.title} goes back only if it is damaged or the wrong item.")
-    if row.kept == 0:
+    if row.remaining == 0:
         raise ToolError("already_returned", f"All of {line} was returned already; nothing is left to return.")
-    if quantity > row.kept:
-        raise ToolError("too_many_pieces", f"Only {row.kept} pieces of {line} are left to return; return fewer.")
+    if quantity > row.remaining:
+        raise ToolError("too_many_pieces", f"Only {row.remaining} pieces of {line} are left to return; return fewer.")
     return book_return(shop, order, row, quantity, reason)
 
 

@@ -51,7 +51,7 @@ class Outbox:
     def flush(self) -> None:
         pass
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         piece, self.pieces = b"".join(self.pieces), []
         return piece
 
@@ -65,5 +65,5 @@ def zipped(checkpoint: Checkpoint) -> Iterator[bytes]:
             with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as target:
                 while piece := source.read(CHUNK):
                     target.write(piece)
-                    yield outbox.taken()
-    yield outbox.taken()
+                    yield outbox.take()
+    yield outbox.take()

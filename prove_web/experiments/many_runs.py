@@ -117,7 +117,7 @@ def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example
                 RolloutRecord(rollout=one, group=group, advantage=gain, tokens=said(one))
                 for one, gain in zip(tried, earned, strict=True)
             ]
-        record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
+        record_rollouts(run, {step: folder.store(step, kept, "last", chr)})
 
 
 def said(rollout: Rollout) -> Tokens:

@@ -118,8 +118,8 @@ def hugging_face(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
                 with path.open("rb") as source, archive.open(str(path.relative_to(folder)), "w") as target:
                     while piece := source.read(CHUNK):
                         target.write(piece)
-                        yield outbox.taken()
-        yield outbox.taken()
+                        yield outbox.take()
+        yield outbox.take()
 
 
 FORMATS = {

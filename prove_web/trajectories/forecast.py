@@ -42,12 +42,12 @@ class Forecast:
     @property
     def kept(self) -> int:
         """How many conversations there will be, about."""
-        return self.draws if self.exact else round(self.draws * self.trial.kept)
+        return self.draws if self.exact else round(self.draws * self.trial.yield_rate)
 
     @property
     def seconds(self) -> float:
         """How long it takes on all cores of a machine like this one."""
-        drawn = self.draws / self.trial.kept if self.exact and self.trial.kept else self.draws
+        drawn = self.draws / self.trial.yield_rate if self.exact and self.trial.yield_rate else self.draws
         return drawn * self.trial.each / self.cores
 
     @property

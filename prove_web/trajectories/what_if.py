@@ -71,8 +71,8 @@ def compared(
     except NotPossible as why:
         return answered(request, back, str(why))
     shown = {"found": found, "edit": edit, "number": edit.position + 1, "was": rollout.calls[edit.position]}
-    shown |= {"rows": differences(found, config), "moved": [one for one in found.moved if one.before and one.differs]}
-    shown |= {"own": [one for one in found.moved if one.before is None], "other": redone(found, rollout)}
+    shown |= {"rows": differences(found, config), "moved": [one for one in found.calls if one.before and one.differs]}
+    shown |= {"own": [one for one in found.calls if one.before is None], "other": redone(found, rollout)}
     return page(request, {**shown, "before": total(found.before.reward), "after": total(found.after.reward)}, back)
 
 

@@ -66,7 +66,7 @@ def evaluated(policy: Policy, folder: Path, **more: object) -> tuple[object, dic
 def test_who_is_right_scores_all_and_who_is_not_nothing(tmp_path: Path) -> None:
     for policy, share in ((saying(), 1.0), (saying("no"), 0.0)):
         report, done = evaluated(policy, tmp_path / policy.model)
-        assert report.overall.accuracy == share and report.whole and len(done) == 30
+        assert report.overall.accuracy == share and report.complete and len(done) == 30
         assert [one.passed for one in report.categories] == [15 * share] * 2
         assert report.failures == ({} if share else {"another_word": 30})
 
@@ -145,10 +145,10 @@ def failing(*ids: str) -> Policy:
 def test_what_could_not_be_run_counts_in_no_score_and_is_tried_again(tmp_path: Path) -> None:
     report, done = evaluated(failing("item-0", "item-1", "item-3"), tmp_path)
     assert [(one.asked, one.run, one.score.accuracy) for one in report.categories] == [(15, 14, 1.0), (15, 13, 1.0)]
-    assert len(done) == 27 and not report.whole and set(report.not_run) == {"item-0", "item-1", "item-3"}
+    assert len(done) == 27 and not report.complete and set(report.not_run) == {"item-0", "item-1", "item-3"}
     text = "\n".join(results_text.lines(report))
     assert "3 were not run" in text and "the endpoint is away" in text
-    assert evaluated(saying(), tmp_path)[0].whole
+    assert evaluated(saying(), tmp_path)[0].complete
 
 
 def test_an_endpoint_that_is_never_there_ends_the_evaluation_early(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_ctrl_c_keeps_what_is_finished_and_goes_on_to_the_caller(tmp_path: Path)
     with pytest.raises(KeyboardInterrupt):
         evaluated(saying(), tmp_path, progress=interrupted)
     assert len(results_in(tmp_path)) == 7
-    assert evaluated(saying(), tmp_path)[0].whole
+    assert evaluated(saying(), tmp_path)[0].complete
 
 
 def test_without_all_categories_there_is_no_overall_score(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_an_oracle_scores_all_and_a_silent_model_nothing_and_again(bfcl: Bfcl, t
         reports = [run(bfcl, policy, tmp_path / f"{policy.model}-{time}") for time in (1, 2)]
         assert reports[0] == reports[1]
         assert [one.score.accuracy for one in reports[0].categories if one.score] == [share] * 4
-        assert reports[0].overall and reports[0].overall.accuracy == share and reports[0].whole
+        assert reports[0].overall and reports[0].overall.accuracy == share and reports[0].complete
         once, twice = (results_in(tmp_path / f"{policy.model}-{time}") for time in (1, 2))
         assert once == twice
 
@@ -159,9 +159,9 @@ def test_a_hostile_model_runs_nothing(bfcl: Bfcl, tmp_path: Path) -> None:
     report = run(bfcl, policy, tmp_path / "out", first(bfcl))
     (result,) = results_in(tmp_path / "out").values()
     assert [call.level for call in result.rollout.calls] == [0] * len(calls) + [2] * len(quoted[:-1])
-    assert not (tmp_path / "evil").exists() and not result.passed and report.whole
+    assert not (tmp_path / "evil").exists() and not result.passed and report.complete
     prompted = saying(f"[cd(folder={evil})]", f"[{evil}]", f"[{names[1]}(x='{tmp_path}')]", style="prompt")
-    assert run(bfcl, prompted, tmp_path / "prompted", first(bfcl)).whole
+    assert run(bfcl, prompted, tmp_path / "prompted", first(bfcl)).complete
     assert not (tmp_path / "evil").exists()
 
 
@@ -211,7 +211,7 @@ def test_malformed_calls_of_an_endpoint_end_their_turn_and_errors_of_it_are_no_f
         if name == "malformed":
             assert report.failures == {"malformed_call": 1} and report.calls == 0
         elif name == "too-long":
-            assert report.failures == {"context_limit": 1} and report.whole
+            assert report.failures == {"context_limit": 1} and report.complete
         else:
             assert not report.failures and len(report.not_run) == 1 and report.categories[0].score is None
 

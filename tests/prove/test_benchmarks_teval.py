@@ -56,7 +56,7 @@ def test_results_lie_apart_from_the_data_that_a_person_put_there(tmp_path: Path)
     data = written(tmp_path / "benchmarks" / "teval", NOT_EMBEDDED)
     before = {file: file.read_bytes() for file in data.rglob("*")}
     done = have_done(EvaluationRequest(benchmark="teval", source="silent"), tmp_path)
-    assert done.report.whole and done.folder.is_relative_to(tmp_path / "benchmarks" / "results" / "teval")
+    assert done.report.complete and done.folder.is_relative_to(tmp_path / "benchmarks" / "results" / "teval")
     shutil.rmtree(tmp_path / "benchmarks" / "results")
     assert {file: file.read_bytes() for file in data.rglob("*")} == before
 
@@ -77,7 +77,7 @@ def scores(report: Report) -> dict[str, float | None]:
 def test_an_oracle_scores_all_and_again(whole: Teval, tmp_path: Path) -> None:
     policy = Policy(model="oracle", speak=whole.oracle)
     reports = [run(whole, policy, tmp_path / str(time)) for time in (1, 2)]
-    assert scores(reports[0]) == dict.fromkeys(CATEGORIES, 1.0) and reports[0].whole and not reports[0].failures
+    assert scores(reports[0]) == dict.fromkeys(CATEGORIES, 1.0) and reports[0].complete and not reports[0].failures
     assert reports[0].overall and reports[0].overall.accuracy == 1.0 and reports[0] == reports[1]
     assert [group.name for group in reports[0].groups] == list(DIMENSIONS)
 

@@ -62,7 +62,7 @@ def entry(category: str, truth: Json = None) -> Entry:
 
 
 def judged(category: str, text: str, truth: Json = None) -> Verdict:
-    return RULES[category.partition("_")[0]].judged(entry(category, truth), answer_in(text), alike)
+    return RULES[category.partition("_")[0]].score(entry(category, truth), answer_in(text), alike)
 
 
 CALL_TEXT = """goal: as asked\nname: FilmDouban.search\nargs: {'film': 'It\\'s "Up"', 'year': 2009}"""

@@ -66,8 +66,8 @@ def test_a_call_replaced_by_itself_changes_nothing() -> None:
     example = chains()[0]
     rollout = oracle(example)
     found = counterfactual(example, rollout, Edit(0, rollout.calls[0].call))
-    assert found.after == rollout and found.moved[0].before is None
-    assert not any(one.differs for one in found.moved[1:])
+    assert found.after == rollout and found.calls[0].before is None
+    assert not any(one.differs for one in found.calls[1:])
 
 
 def test_a_better_call_in_the_place_of_a_bad_one_earns_what_it_lost() -> None:

@@ -50,7 +50,7 @@ def away(tmp_path: Path) -> Storage:
 
 def keep(folder: RolloutFolder, *steps: int, text: str = "a") -> None:
     for step in steps:
-        folder.keep(step, [plain(f"{text} {step}")], "last", str)
+        folder.store(step, [plain(f"{text} {step}")], "last", str)
 
 
 def test_what_is_put_there_is_got_again_listed_and_removed(storage: Storage) -> None:
@@ -176,7 +176,7 @@ def test_a_run_says_once_that_its_storage_is_away_and_goes_on(
     tell, reader = telling(tmp_path)
     storing = Storing(folder.path, "the-job", 0, tell)
     for step in (1, 2):
-        storing.kept(folder.keep(step, [plain("a")]))
+        storing.on_stored(folder.store(step, [plain("a")]))
     storing.finish()
     assert [one["step"] for one in told(reader, "rollouts")] == [1, 2]
     (word,) = told(reader, "storage")
@@ -187,7 +187,7 @@ def test_a_run_says_once_that_its_storage_is_away_and_goes_on(
     storing = Storing(folder.path, "the-job", 1, tell)
     storing.tell_before(1)
     folder.rewind(1)
-    storing.kept(folder.keep(2, [plain("again")]))
+    storing.on_stored(folder.store(2, [plain("again")]))
     storing.finish()
     assert [one["step"] for one in told(reader, "rollouts")] == [1, 2] and told(reader, "storage") == []
     assert (Storage(f"file://{tmp_path / 'far'}") / "the-job" / "rollouts").names()[:2] == [step_name(1), step_name(2)]

@@ -188,7 +188,7 @@ def test_one_rollout_is_read_without_the_row_groups_beside_its_own(tmp_path: Pat
 
 @pytest.mark.parametrize(("keep", "left"), [("none", []), ("last", [3]), ("all", [1, 2, 3])])
 def test_tokens_are_kept_of_no_step_of_the_last_or_of_all(keep: Any, left: list[int], folder: RolloutFolder) -> None:
-    told = [folder.keep(step, [plain("a")], keep, piece) for step in (1, 2, 3)]
+    told = [folder.store(step, [plain("a")], keep, piece) for step in (1, 2, 3)]
     assert sorted(file.name for file in folder.path.glob("tokens-*")) == [tokens_name(step) for step in left]
     assert [bool(one["tokens"]) for one in told] == [keep != "none"] * 3
     assert folder.steps() == [1, 2, 3]
@@ -196,7 +196,7 @@ def test_tokens_are_kept_of_no_step_of_the_last_or_of_all(keep: Any, left: list[
 
 def test_going_back_forgets_later_steps_and_what_was_half_written(folder: RolloutFolder) -> None:
     for step in (1, 2, 3):
-        folder.keep(step, [plain(str(step))], "all", piece)
+        folder.store(step, [plain(str(step))], "all", piece)
     (folder.path / "step-000002.parquet.partial").write_bytes(b"half")
     write_lines(folder.path / "step-000004.jsonl", [plain("old").rollout])
     (folder.path / "brought.jsonl").write_text("\n")
@@ -207,8 +207,8 @@ def test_going_back_forgets_later_steps_and_what_was_half_written(folder: Rollou
 
 def test_what_is_told_of_a_step_is_small_whole_and_the_same_when_told_again(folder: RolloutFolder) -> None:
     step = [plain("a" * 5_000, total=0.25), plain("b", total=0.75), plain("c", group=2)]
-    told = folder.keep(4, step, "last", piece)
-    assert json.loads(json.dumps(told)) == told == folder.told(4)
+    told = folder.store(4, step, "last", piece)
+    assert json.loads(json.dumps(told)) == told == folder.describe(4)
     assert (told["step"], told["file"], told["bytes"]) == (4, step_name(4), (folder.path / step_name(4)).stat().st_size)
     first, second = told["groups"]
     assert (first["number"], first["first"], first["example"]) == (1, 1, "one-1")
@@ -219,7 +219,7 @@ def test_what_is_told_of_a_step_is_small_whole_and_the_same_when_told_again(fold
 
 def test_rollouts_of_old_runs_and_new_ones_are_read_alike(folder: RolloutFolder) -> None:
     write_lines(folder.path / "step-000001.jsonl", [plain("one").rollout, plain("two").rollout])
-    folder.keep(2, [plain("three"), plain("four")])
+    folder.store(2, [plain("three"), plain("four")])
     told = [one.transcript[0].content for one in read_rollouts(folder, folder.steps(), transcripts=True)]
     assert told == ["one", "two", "three", "four"]
     assert [read_one(folder, step, 2).transcript[0].content for step in (1, 2)] == ["two", "four"]  # type: ignore[union-attr]

@@ -34,8 +34,8 @@ def told(project: Project, tmp_path: Any) -> Job:
     """A run whose worker told of its steps through its own file of events."""
     writer = SpoolWriter(tmp_path / "events-1.jsonl")
     for step, (reward, kl) in TOLD.items():
-        writer.tell("step", step=step, reward=reward, kl=kl)
-    writer.tell("held_out", step=5, reward=NAN)
+        writer.write("step", step=step, reward=reward, kl=kl)
+    writer.write("held_out", step=5, reward=NAN)
     job = run_job(project)
     record(str(job.id), 1, SpoolReader(writer.path).read())
     return Job.objects.get(pk=job.pk)

@@ -121,14 +121,14 @@ def test_watched_functions_give_what_they_gave_and_tell_calls_of_conversations()
     called = {"role": "assistant", "tool_calls": [{"function": {"name": "look", "arguments": {"at": 1}}}]}
     asked = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
     assert first(prompts=[asked, asked, "b"], completions=[[called], "x", "y"]) == [0.5, 0.5, 0.5]
-    groups = watch.taken({"short": 2.0})
+    groups = watch.take({"short": 2.0})
     assert [len(each["rollouts"]) for each in groups] == [2, 1] and groups[0]["prompt"] == [
         {"role": "user", "content": "Hi"}
     ]
     call = {"tool": "look", "arguments": {"at": 1}}
     completion = [{"role": "assistant", "content": "", "calls": [call]}]
     assert groups[0]["rollouts"][0] == {"completion": completion, "reward": 1.0, "parts": {"short": 0.5}}
-    assert watch.taken({}) == []
+    assert watch.take({}) == []
 
 
 def test_nothing_is_told_where_it_is_not_known_whose_a_reward_is() -> None:
@@ -136,4 +136,4 @@ def test_nothing_is_told_where_it_is_not_known_whose_a_reward_is() -> None:
     first, second = watch.watched([short, lambda prompts, completions, **rest: [1.0][: len(prompts) - 1]])
     for function in (first, second):
         function(prompts=["a", "b"], completions=["x", "y"])
-    assert watch.taken({}) == []
+    assert watch.take({}) == []

@@ -80,7 +80,7 @@ def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout], scale: Scale
         RolloutRecord(rollout=one, group=place // size + 1, advantage=earned[place], tokens=spoken(one))
         for place, one in enumerate(rollouts)
     ]
-    record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
+    record_rollouts(run, {step: folder.store(step, kept, "last", chr)})
 
 
 def spoken(rollout: Rollout) -> Tokens:

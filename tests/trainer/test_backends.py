@@ -262,7 +262,7 @@ def test_a_backend_that_does_not_fit_says_which_does() -> None:
 def test_a_row_that_is_dropped_while_it_speaks_is_not_heard_of_again(make: Callable[..., Any]) -> None:
     backend = make(sharp("qwen3"), frozenset({10_000}), 1.0, None)
     for row in range(4):
-        backend.ask(GenerationRequest(row, [5, 6, 7 + row], (), (), most=3 + row))
+        backend.submit(GenerationRequest(row, [5, 6, 7 + row], (), (), most=3 + row))
     assert [turn.row for turn in backend.step()] == [0]
     backend.drop(0)
     backend.drop(2)

@@ -43,7 +43,7 @@ def test_each_turn_is_there_when_it_has_ended(tmp_path: Path) -> None:
     assert found and (found.step, found.over, found.index) == (3, False, None)
     rollout = attempt.finish()
     assert live_rollout.read(tmp_path) == Watched(3, rollout, over=True)
-    watch.kept([*kept(replace(rollout, example="another")), *kept(rollout)])
+    watch.mark_stored([*kept(replace(rollout, example="another")), *kept(rollout)])
     assert live_rollout.read(tmp_path) == Watched(3, rollout, over=True, index=2)
 
 
@@ -84,7 +84,7 @@ def test_another_process_than_the_first_writes_nothing(tmp_path: Path) -> None:
     watch = Watch(tmp_path, on=False)
     watch.begin(1)
     watch.first(Bank)(SEVENTH).finish()
-    watch.kept([])
+    watch.mark_stored([])
     assert not list(tmp_path.iterdir())
 
 

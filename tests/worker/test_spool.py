@@ -23,38 +23,38 @@ def path(tmp_path: Path) -> Path:
 def test_a_reader_goes_on_where_it_was(path: Path) -> None:
     reader, writer = SpoolReader(path), SpoolWriter(path)
     assert reader.read() == []
-    writer.tell("started", pid=1)
+    writer.write("started", pid=1)
     assert [event["seq"] for event in reader.read()] == [1]
-    writer.tell("ended", state="done", error="", result={})
+    writer.write("ended", state="done", error="", result={})
     assert [event["kind"] for event in reader.read()] == ["started", "ended"] and reader.ended
 
 
 def test_a_line_that_a_kill_cut_short_is_not_read_and_written_over(path: Path) -> None:
-    SpoolWriter(path).tell("started", pid=1)
+    SpoolWriter(path).write("started", pid=1)
     with path.open("a") as file:
         file.write('{"seq": 2, "kin')
     assert len(SpoolReader(path).read()) == 1
-    SpoolWriter(path).tell("progress", done=1)
+    SpoolWriter(path).write("progress", done=1)
     assert [event["seq"] for event in SpoolReader(path).read()] == [1, 2]
 
 
 def test_what_json_has_no_number_for_becomes_null(path: Path) -> None:
-    SpoolWriter(path).tell("step", step=1, kl=float("nan"), spread=[float("inf"), 1.5], of={"loss": -float("inf")})
+    SpoolWriter(path).write("step", step=1, kl=float("nan"), spread=[float("inf"), 1.5], of={"loss": -float("inf")})
     told = {"step": 1, "kl": None, "spread": [None, 1.5], "of": {"loss": None}}
     assert SpoolReader(path).read()[0]["data"] == {**told, ODD: {"kl": "NaN"}}
 
 
 def test_an_event_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(path: Path) -> None:
     writer = SpoolWriter(path)
-    writer.tell("started", pid=1)
+    writer.write("started", pid=1)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, before[1]))
     try:
         with pytest.raises(OSError):
-            writer.tell("progress", line="x" * 100)
+            writer.write("progress", line="x" * 100)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    writer.tell("progress", done=1)
+    writer.write("progress", done=1)
     assert [event["seq"] for event in SpoolReader(path).read()] == [1, 2]
 
 

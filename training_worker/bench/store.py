@@ -44,7 +44,7 @@ def measure(graph: Path) -> Measured:
     step = rollouts(graph)
     with tempfile.TemporaryDirectory() as place:
         folder = RolloutFolder(Path(place))
-        keep = statistics.median(seconds(partial(folder.keep, 1, step, "none"), 1) for _ in range(7))
+        keep = statistics.median(seconds(partial(folder.store, 1, step, "none"), 1) for _ in range(7))
         one = statistics.median(seconds(partial(read_one, folder, 1, index), 1) for index in range(1, len(step) + 1))
         times = -(-MANY // len(step))
         many = seconds(lambda: sum(1 for _ in read_rollouts(folder, [1] * times)), 1)

@@ -80,7 +80,7 @@ class ProveCallback(TrainerCallback):
         self.watch.clear()  # what an evaluation asks is no rollout of a step
 
     def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> Any:
-        groups = self.watch.taken(self.weights)
+        groups = self.watch.take(self.weights)
         if self.teller is not None and groups:
             self.teller.rollouts(state.global_step, groups)
         if self.teller is not None and self.teller.stop.is_set():

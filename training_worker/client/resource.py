@@ -20,13 +20,13 @@ class APIResource:
         self.studio, self.path = studio, f"/{organisation}/{project}"
 
     def get(self, path: str, **query: Any) -> Any:
-        return self.studio.ask("GET", self.path + path, **query)
+        return self.studio.request("GET", self.path + path, **query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Json:
-        return dict(self.studio.ask("POST", self.path + path, body))
+        return dict(self.studio.request("POST", self.path + path, body))
 
     def put(self, path: str, body: Mapping[str, Any]) -> Json:
-        return dict(self.studio.ask("PUT", self.path + path, body))
+        return dict(self.studio.request("PUT", self.path + path, body))
 
     def all(self, path: str, **query: Any) -> Items:
         return self.studio.items(self.path + path, **query)

@@ -60,7 +60,7 @@ class RunLogger:
         self.wake = threading.Event()
         self.heard_at, self.tries = 0.0, 0
         try:
-            self.spool: Spool | None = self.opened(Path(spool), name, goes_on, fields)
+            self.spool: Spool | None = self.open_spool(Path(spool), name, goes_on, fields)
         except (OSError, ValueError) as error:
             self.spool = None
             self.warn(f"nothing can be kept in {spool}: {error}")
@@ -72,7 +72,7 @@ class RunLogger:
     def run(self) -> int | None:
         return self.spool.place()[1] if self.spool else None
 
-    def opened(self, folder: Path, name: str, goes_on: bool, fields: Mapping[str, Any]) -> Spool:
+    def open_spool(self, folder: Path, name: str, goes_on: bool, fields: Mapping[str, Any]) -> Spool:
         folder.mkdir(parents=True, exist_ok=True)
         current = folder / "run"
         key = current.read_text("utf-8").strip() if goes_on and current.exists() else ""
@@ -111,7 +111,7 @@ class RunLogger:
         self.wake.set()
         self.thread.join(wait if not self.tries else min(wait, SHORT_WORDS))
         if not self.thread.is_alive():
-            self.keep()  # what came after the connection was closed
+            self.spool_queue()  # what came after the connection was closed
         atexit.unregister(self.break_off)
 
     def break_off(self) -> None:
@@ -128,7 +128,7 @@ class RunLogger:
         """What the thread does, until all is said or there is no use."""
         while True:
             over, closed = self.ended.is_set(), self.project.studio.closed
-            self.keep()
+            self.spool_queue()
             if closed:
                 return self.warn("the connection to the site was closed; what is told of the run is kept at its end")
             settled = self.send()
@@ -137,7 +137,7 @@ class RunLogger:
             self.wake.wait(self.every if not self.tries else min(LONGEST_WAIT, self.every * 2.0**self.tries))
             self.wake.clear()
 
-    def keep(self) -> None:
+    def spool_queue(self) -> None:
         """Move what waits in memory to the disk."""
         items: list[Item] = []
         while not self.queue.empty():

@@ -44,7 +44,7 @@ class Worlds(APIResource):
         return self.post(f"/sessions/{session}/reset")
 
     def end_session(self, session: int) -> Json:
-        return dict(self.studio.ask("DELETE", f"{self.path}/sessions/{session}"))
+        return dict(self.studio.request("DELETE", f"{self.path}/sessions/{session}"))
 
     def saved_calls(self, tool: str = "") -> Items:
         return self.all("/saved-calls", tool=tool)

@@ -10,7 +10,7 @@ from .resource import APIResource, Items, Json
 
 class Setup(APIResource):
     def delete(self, path: str) -> Json:
-        return dict(self.studio.ask("DELETE", self.path + path))
+        return dict(self.studio.request("DELETE", self.path + path))
 
     def alert_rules(self) -> list[Json]:
         return list(self.get("/alerts/rules"))
@@ -23,7 +23,7 @@ class Setup(APIResource):
     def add_ready_made_rules(self, *presets: str) -> list[Json]:
         """Rules that come with the site; the answer is those that are new."""
         body = {"presets": list(presets)}
-        return list(self.studio.ask("POST", f"{self.path}/alerts/rules/ready-made", body))
+        return list(self.studio.request("POST", f"{self.path}/alerts/rules/ready-made", body))
 
     def change_alert_rule(self, rule: int, **fields: Any) -> Json:
         return self.post(f"/alerts/rules/{rule}/change", fields)
@@ -69,7 +69,7 @@ class Setup(APIResource):
 
     def check_servers(self, servers: Sequence[str] | None = None) -> list[Json]:
         body = {} if servers is None else {"servers": list(servers)}
-        return list(self.studio.ask("POST", f"{self.path}/environment/checks", body))
+        return list(self.studio.request("POST", f"{self.path}/environment/checks", body))
 
     def graph(self) -> Json:
         return dict(self.get("/graph"))

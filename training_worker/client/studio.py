@@ -61,32 +61,32 @@ class Studio:
 
     def me(self) -> dict[str, Any]:
         """Whose requests these are, and what the token may be used for."""
-        return dict(self.ask("GET", "/me"))
+        return dict(self.request("GET", "/me"))
 
     def projects(self) -> list[dict[str, Any]]:
         """The projects that the token opens."""
-        return list(self.ask("GET", "/projects"))
+        return list(self.request("GET", "/projects"))
 
     def make_project(self, organisation: str, name: str, slug: str = "") -> dict[str, Any]:
         """Its address is made of the name where no `slug` is given."""
-        return dict(self.ask("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
+        return dict(self.request("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
 
     def deleted_projects(self, organisation: str) -> Iterator[dict[str, Any]]:
         return self.items(f"/{organisation}/bin")
 
     def restore_project(self, organisation: str, deletion: int) -> dict[str, Any]:
         """Out of the team's bin, by the `id` that deleting it answered."""
-        return dict(self.ask("POST", f"/{organisation}/bin/{deletion}/restore"))
+        return dict(self.request("POST", f"/{organisation}/bin/{deletion}/restore"))
 
     def members(self, organisation: str) -> list[dict[str, Any]]:
         """Who is in a team, with their roles."""
-        return list(self.ask("GET", f"/{organisation}/members"))
+        return list(self.request("GET", f"/{organisation}/members"))
 
     def project(self, organisation: str, project: str) -> Project:
         """One project, by the two names in its address."""
         return Project(self, organisation, project)
 
-    def ask(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """One request, and its answer as JSON. Raises StudioError."""
         with self.answered(method, path, body, query) as answer:
             answer.read()
@@ -102,7 +102,7 @@ class Studio:
         """All of a list, piece by piece."""
         cursor = ""
         while cursor is not None:
-            piece = self.ask("GET", path, **query, **({"cursor": cursor} if cursor else {}))
+            piece = self.request("GET", path, **query, **({"cursor": cursor} if cursor else {}))
             yield from piece["items"]
             cursor = piece["next"]
 

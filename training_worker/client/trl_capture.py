@@ -58,7 +58,7 @@ class Watch:
     def clear(self) -> None:
         self.rows, self.given = [], {}
 
-    def taken(self, weights: Mapping[str, float]) -> list[Json]:
+    def take(self, weights: Mapping[str, float]) -> list[Json]:
         """The groups since then, as the site takes them: neighbours of one prompt, with the weighted sum as reward."""
         rows, given = self.rows, self.given
         self.clear()

@@ -37,10 +37,10 @@ class Stages:
         began = time.monotonic()
         outcome = run_stage(self.folder / name.replace(" ", "-").lower(), inputs, work)
         took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
-        self.tell(f"{name}: {outcome.summary['line']} ({took})")
+        self.print(f"{name}: {outcome.summary['line']} ({took})")
         return outcome
 
-    def tell(self, line: str) -> None:
+    def print(self, line: str) -> None:
         self.console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
@@ -50,17 +50,17 @@ def run(options: Options, console: Console) -> str:
 
     require_device(options.device)
     stages = Stages(options.data, console)
-    learning = Learning(options, stages, stages.tell)
+    learning = Learning(options, stages, stages.print)
     learned = learning.run()
-    step = measure_step(options, learning.data_set(), stages, stages.tell)
+    step = measure_step(options, learning.data_set(), stages, stages.print)
     machine = name_of(options.device)
     write(options.data / "results.json", {"machine": machine, "learned": learned, "step": step})
     table = markdown(learned, step, machine, options)
     if options.device == "cuda" and not options.small:
         write_block("gpu", table, options.page)
-        stages.tell(f"Tables written to {options.page}.")
+        stages.print(f"Tables written to {options.page}.")
     else:
-        stages.tell(f"{table}\nNot written to {options.page.name}: this was a trial on {machine}.")
+        stages.print(f"{table}\nNot written to {options.page.name}: this was a trial on {machine}.")
     return table
 
 

@@ -119,7 +119,7 @@ class Learning:
                 device=self.options.device,
                 threads=self.options.threads,
             )
-            return self.ended(train_supervised(run, self.heard("SFT", "loss")))
+            return self.ended(train_supervised(run, self.step_printer("SFT", "loss")))
 
         named = ("longest_prompt", "completion", "lora_rank", "sft_steps", "sft_batch", "sft_rate")
         return self.stage("sft", {"data": data.key, **self.size.only(*named), **self.start()}, work)
@@ -128,7 +128,7 @@ class Learning:
         def work(folder: Path) -> Summary:
             from ..trainer.grpo import train
 
-            return self.ended(train(self.grpo_run(data, warm.folder / "policy", folder), self.heard("GRPO", "reward")))
+            return self.ended(train(self.grpo_run(data, warm.folder / "policy", folder), self.step_printer("GRPO", "reward")))
 
         sizes = self.size.only("longest_prompt", "turn", "completion", "lora_rank", "prompts", "group")
         sizes |= self.size.only("grpo_steps", "grpo_minutes", "grpo_rate")
@@ -158,7 +158,7 @@ class Learning:
             threads=self.options.threads,
         )
 
-    def heard(self, name: str, headline: str) -> Callable[[dict[str, Any]], None]:
+    def step_printer(self, name: str, headline: str) -> Callable[[dict[str, Any]], None]:
         def hear(event: dict[str, Any]) -> None:
             if event["event"] == "step":
                 self.tell(f"{name}, step {event['step']}: {headline} {event[headline]:.3f}, {event['step_s']:.1f} s")

@@ -57,7 +57,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
             items.tell_waiting()
     except TOLD as reason:
         raise Refused(str(reason)) from None
-    if tell.stop.requested and not done.report.whole:
+    if tell.stop.requested and not done.report.complete:
         raise Stopped
     if is_aborted(done.report):
         raise Refused(explain_abort(done.report))

@@ -44,7 +44,7 @@ class Tell:
 
     def __call__(self, kind: Kind, **data: Any) -> None:
         """Store the event for the site, and log it. Raises OSError when the disk is full."""
-        self.spool.tell(kind, **data)
+        self.spool.write(kind, **data)
         if line := self.report.line_of(kind, data):
             log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
 

@@ -33,11 +33,11 @@ class Storing:
         for known in self.folder.steps():
             try:
                 if known <= step and self.folder.file(known).suffix == ".parquet":
-                    self.tell("rollouts", **self.folder.told(known))
+                    self.tell("rollouts", **self.folder.describe(known))
             except UnreadableData as error:
                 print(f"The rollouts of step {known} are not told again: {error}", flush=True)
 
-    def kept(self, told: Mapping[str, Any]) -> None:
+    def on_stored(self, told: Mapping[str, Any]) -> None:
         """The rollouts of a step are in the folder."""
         self.tell("rollouts", **told)
         if self.courier:

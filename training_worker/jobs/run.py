@@ -87,7 +87,7 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
     tell("rewound", step=step)
     for line in folder.lines() if folder.metrics.exists() else ():
         if line["step"] <= step:
-            tell.spool.tell("step", **line)  # which the log has from the attempt before
+            tell.spool.write("step", **line)  # which the log has from the attempt before
     watch.rewind(step)
     if start:
         tell("checkpoint", step=step, bytes=size_of(start.folder))
@@ -109,7 +109,7 @@ class EventAdapter:
             self.tell("step", **data)
             self.progress(data)
         elif event["event"] == "rollouts" and self.storing:
-            self.storing.kept(data)
+            self.storing.on_stored(data)
         elif event["event"] == "checkpoint":
             self.tell("checkpoint", step=data["step"], bytes=size_of(Path(data["path"])))
 

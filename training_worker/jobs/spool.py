@@ -28,7 +28,7 @@ class SpoolWriter:
         if path.exists():
             os.truncate(path, reader.offset)  # a line that was cut short
 
-    def tell(self, kind: Kind, **data: Any) -> Event:
+    def write(self, kind: Kind, **data: Any) -> Event:
         """Raises OSError when the disk is full; the event is then not in the file."""
         event = Event(self.last + 1, now(), kind, finite(apart(data) if kind in MEASURED else data))
         line = (json.dumps(event.as_json(), allow_nan=False) + "\n").encode()

@@ -172,7 +172,7 @@ class Attempt:
         data = {"state": state, "error": error, "result": {}}
         console.write(self.folder, console.describe(ENDED, data), "ERROR" if state in ("failed", "lost") else "INFO")
         try:
-            SpoolWriter(self.reader.path).tell(ENDED, **data)
+            SpoolWriter(self.reader.path).write(ENDED, **data)
         except OSError:  # a full disk; the web side hears it all the same
             self.reader.events.append(Event(len(self.reader.events) + 1, now(), ENDED, data).as_json())
 

@@ -70,7 +70,7 @@ def work(line: Line, data: Path, closing: threading.Event) -> int:
     while not closing.is_set():
         try:
             told = {**known, **able(data), **worker_info.load()}
-            order = line.ask("next/", {"facts": told, "versions": versions(), "time": now()})
+            order = line.request("next/", {"facts": told, "versions": versions(), "time": now()})
             if "job" in order:
                 do(line, data / "jobs", name, order, known, closing)
                 continue
@@ -81,7 +81,7 @@ def work(line: Line, data: Path, closing: threading.Event) -> int:
             print(f"{error} Asking again.", flush=True)
         closing.wait(EVERY)
     with suppress(Away, NotTaken):
-        line.ask("goodbye/", {})
+        line.request("goodbye/", {})
     return 0
 
 
@@ -89,7 +89,7 @@ def joined(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
     """Introduce this machine; what it is called there. A site that is away is waited for. Raises Refused."""
     while True:
         try:
-            heard = line.ask("hello/", {"facts": known, "versions": versions(), "time": now()})
+            heard = line.request("hello/", {"facts": known, "versions": versions(), "time": now()})
             break
         except Away as error:
             print(f"{error} Trying again.", flush=True)
@@ -136,7 +136,7 @@ def beating(line: Line, order: dict[str, Any], known: dict[str, Any]) -> Iterato
     def beat() -> None:
         while not over.wait(BEAT):
             with suppress(Away, NotTaken, Refused):
-                line.ask("tell/", {"job": order["job"], "attempt": order["attempt"], "events": [], "facts": known})
+                line.request("tell/", {"job": order["job"], "attempt": order["attempt"], "events": [], "facts": known})
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()

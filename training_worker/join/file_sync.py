@@ -86,7 +86,7 @@ class Mirror(threading.Thread):
                 self.line.send(self.folder / name, **about, name=name)
                 self.sent[name] = stamp
         if gone := self.sent.keys() - {*names}:
-            self.line.ask("results/", {**about, "names": [name for name in names if name != LOG]})
+            self.line.request("results/", {**about, "names": [name for name in names if name != LOG]})
             for name in gone:
                 del self.sent[name]
 

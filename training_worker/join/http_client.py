@@ -44,7 +44,7 @@ class Line:
         self.url, self.token = url.rstrip("/") + "/", token
         self.opener = build_opener(Stay)
 
-    def ask(self, path: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    def request(self, path: str, told: Mapping[str, Any]) -> dict[str, Any]:
         """Raises Refused, Away and NotTaken."""
         headers = {"Content-Type": "application/json"}
         with self.open(Request(self.address(path), json.dumps(told).encode(), headers, method="POST")) as answer:

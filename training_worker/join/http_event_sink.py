@@ -48,7 +48,7 @@ class HttpSink(Delivery):
             "facts": {**self.known, **worker_info.load()},
         }
         try:
-            heard = self.line.ask("tell/", told)
+            heard = self.line.request("tell/", told)
             self.heard = Word(int(heard["attempt"]), int(heard["seq"]), str(heard["stop"]))
             self.sent += len(events)
         except Refused as error:

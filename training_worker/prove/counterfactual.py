@@ -47,7 +47,7 @@ class Counterfactual:
     kept: tuple[tuple[int, int], ...]
 
     @property
-    def moved(self) -> tuple[Moved, ...]:
+    def calls(self) -> tuple[Moved, ...]:
         """The calls of the edited rollout, each with what it was."""
         was = {now: then for then, now in self.kept}
         made = enumerate(self.after.calls)

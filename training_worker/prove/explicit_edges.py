@@ -60,7 +60,7 @@ class Candidate:
     def servers(self) -> tuple[str, ...]:
         return tuple(sorted({TOOLS[name][0].name for name in (self.giver, self.taker)}))
 
-    def given(self, arguments: dict[str, Any], giving: Giving) -> list[str]:
+    def values(self, arguments: dict[str, Any], giving: Giving) -> list[str]:
         """What A gave. A text that A was called with is no gift: the user knew it."""
         if not self.plain:
             return [found.id for found in giving.ids if found.type == self.of]
@@ -138,7 +138,7 @@ def attempt(
     try:
         first = fill(a, {}, context, draw, opening)
         gave = giving(seed, candidate.servers, a.name, json.dumps(first, ensure_ascii=False))
-        given = candidate.given(first, gave) if gave else []
+        given = candidate.values(first, gave) if gave else []
         if not gave or not given:
             return None
         after = gave.after

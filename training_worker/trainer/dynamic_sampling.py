@@ -93,7 +93,7 @@ class Collected:
     seconds: float = 0.0
 
     @property
-    def asked(self) -> list[Group]:
+    def sampled(self) -> list[Group]:
         return [*self.groups, *self.wasted]
 
 

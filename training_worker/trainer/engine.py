@@ -133,7 +133,7 @@ class Engine:
         for number, row in enumerate(self.rows):
             if self.tokenizer and self.limits.observation:
                 row.attempt.shorten = partial(cut_tokens, self.tokenizer, most=self.limits.observation)
-            self.ask(number, row.prompt)
+            self.submit(number, row.prompt)
         try:
             while not all(row.done for row in self.rows):
                 self.step()
@@ -141,10 +141,10 @@ class Engine:
             self.backend.close()
         return [row.sample() for row in self.rows]
 
-    def ask(self, number: int, ids: Sequence[int]) -> None:
+    def submit(self, number: int, ids: Sequence[int]) -> None:
         row = self.rows[number]
         most = min(self.limits.turn, self.limits.completion - len(row.ids))
-        self.backend.ask(GenerationRequest(number, ids, row.messages, row.attempt.tools, most))
+        self.backend.submit(GenerationRequest(number, ids, row.messages, row.attempt.tools, most))
 
     def step(self) -> None:
         ended = self.backend.step()
@@ -169,7 +169,7 @@ class Engine:
         room = not self.tokenizer or len(row.ids) + len(glue) + SHORTEST_TURN <= self.limits.completion
         if answers and room and not turn.cut and not row.attempt.over:
             row.hear(glue)
-            self.ask(turn.row, glue)
+            self.submit(turn.row, glue)
         else:
             self.leave(turn.row)  # not over, the attempt ends for want of tokens
 

@@ -47,11 +47,11 @@ class Watch:
 
         return make_episode
 
-    def tell(self, rollout: Rollout, over: bool = False) -> None:
+    def publish(self, rollout: Rollout, over: bool = False) -> None:
         self.last = Watched(self.step, rollout, over)
         self.write(self.last)
 
-    def kept(self, samples: Sequence[Sample]) -> None:
+    def mark_stored(self, samples: Sequence[Sample]) -> None:
         """Say which of the rollouts that were kept of the step it is."""
         if self.last is None:
             return
@@ -70,7 +70,7 @@ class Seen:
 
     def __init__(self, inner: Any, watch: Watch):
         self.inner, self.watch = inner, watch
-        self.tell()
+        self.publish()
 
     @property
     def shorten(self) -> Callable[[str], str]:
@@ -94,7 +94,7 @@ class Seen:
 
     def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
         following: tuple[Message, ...] = self.inner.answer(text, truncated=truncated)
-        self.tell()
+        self.publish()
         return following
 
     def overdue(self) -> bool:
@@ -105,11 +105,11 @@ class Seen:
 
     def finish(self) -> Rollout:
         rollout: Rollout = self.inner.finish()
-        self.watch.tell(rollout, over=True)
+        self.watch.publish(rollout, over=True)
         return rollout
 
-    def tell(self) -> None:
+    def publish(self) -> None:
         """As far as it has come; how it ends is not known yet."""
         said, calls = tuple(self.inner.transcript), tuple(self.inner.calls)
         so_far = Rollout(example=self.inner.example.id, transcript=said, calls=calls, end="answered", reward=None)
-        self.watch.tell(so_far)
+        self.watch.publish(so_far)

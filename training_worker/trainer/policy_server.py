@@ -65,18 +65,18 @@ class PolicyServer:
             if self.temperature == 0:
                 together.append(asked)
             else:
-                yield from self.spoken([asked], seed_of(ids, one.trial))
+                yield from self.generate([asked], seed_of(ids, one.trial))
         if together:
-            yield from self.spoken(together, 0)
+            yield from self.generate(together, 0)
 
-    def spoken(self, asked: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
+    def generate(self, asked: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
         """What one batch says."""
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
         stop, left = family_of(self.tokenizer).stop, len(asked)
         try:
             for place, one in enumerate(asked):
-                backend.ask(replace(one, row=place))  # which the draws depend on, so not on the asker's id
+                backend.submit(replace(one, row=place))  # which the draws depend on, so not on the asker's id
             while left:
                 for turn in backend.step():
                     said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)

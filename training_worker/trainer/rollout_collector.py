@@ -78,9 +78,9 @@ class Player:
         flat = list(chain.from_iterable(found.groups))
         self.choices = [choices_of(one.completion_ids, one.env_mask, self.has_call) for one in flat]
         batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
-        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked if not invalid(members)]
+        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.sampled if not invalid(members)]
         self.asking.learn(chain.from_iterable(distributed.gathered(rates)))
-        return batch, self.told(distributed.gathered(found), step, time.perf_counter() - began)
+        return batch, self.record(distributed.gathered(found), step, time.perf_counter() - began)
 
     def draw(self, lacking: Sequence[int], share: float) -> list[Example]:
         """This process's part of the next prompts, of which every process draws all."""
@@ -102,7 +102,7 @@ class Player:
             raise NotFinite("policy", trainer.state.global_step + 1)
         return [samples[i : i + size] for i in range(0, len(samples), size)]
 
-    def told(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
+    def record(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
         """Keep the rollouts of all processes, and measure them."""
         config = self.config
         groups = [members for part in found for members in part.groups]
@@ -121,7 +121,7 @@ class Player:
                 tokens=config.keep_tokens,
                 piece=piece_of(self.tokenizer),
             )
-            self.watch.kept(samples)
+            self.watch.mark_stored(samples)
         line = rolled(samples, config.group, seconds, len(found))
         if config.zero_variance != "keep":
             dead = len(apart(groups, config)[1])

@@ -78,9 +78,9 @@ class RunFolder:
         for folder in self.checkpoints.glob("checkpoint-*"):
             if not (folder / PROGRESS).is_file():
                 shutil.rmtree(folder)
-        return next(reversed(self.whole()), None)
+        return next(reversed(self.list_complete()), None)
 
-    def whole(self) -> list[Checkpoint]:
+    def list_complete(self) -> list[Checkpoint]:
         """The complete checkpoints, oldest first."""
         found = []
         for file in self.checkpoints.glob(f"checkpoint-*/{PROGRESS}"):
@@ -95,7 +95,7 @@ class RunFolder:
             folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n"
         )  # it is a policy too
         write_atomically(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
-        for old in self.whole()[:-KEPT]:
+        for old in self.list_complete()[:-KEPT]:
             if old.step != progress.get("best", {}).get("step"):
                 (old.folder / PROGRESS).unlink()  # first, so that what a kill leaves of it counts as incomplete
                 shutil.rmtree(old.folder)
@@ -155,4 +155,4 @@ class RunFolder:
             )
             for place, (one, advantage, trained) in enumerate(zip(samples, advantages, by_token, strict=True))
         ]
-        self.on_kept(self.store.keep(step, kept, tokens, piece))
+        self.on_kept(self.store.store(step, kept, tokens, piece))

@@ -143,12 +143,12 @@ class Loop(TrainerCallback):
                 kept = self.folder.newest()
                 raise NotFinite(
                     f"The {name.replace('grad_norm', 'gradient')} of step {self.step} (batch {self.step}, epoch "
-                    f"{math.ceil(self.step / self.epoch)}) is not a number. Its conversations: {self.asked()}. "
+                    f"{math.ceil(self.step / self.epoch)}) is not a number. Its conversations: {self.name_batch()}. "
                     + (f"The checkpoint of step {kept.step} is kept. " if kept else "There is no checkpoint yet. ")
                     + "Launch a run with a lower learning rate."
                 )
 
-    def asked(self) -> str:
+    def name_batch(self) -> str:
         """The examples of this step's batch."""
         last = self.step * self.config.batch
         ids = [self.data.examples[i] for i in self.order[last - self.config.batch : last]]

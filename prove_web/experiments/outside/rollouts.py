@@ -57,7 +57,7 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
         if len(whole) > MOST_ROLLOUTS:
             raise InvalidRunData(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
         folder.path.mkdir(parents=True, exist_ok=True)
-        told = folder.keep(step, whole, tokens="none")
+        told = folder.store(step, whole, tokens="none")
         fresh = told["digest"] != known
         opened = goes_on(job, fresh)
         job.beat_at, job.done = timezone.now(), max(job.done, step)

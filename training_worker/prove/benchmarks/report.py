@@ -67,7 +67,7 @@ class Report:
     acts: Annotated[ActTable, Field(exclude_if=lambda acts: not acts)] = field(default_factory=list)
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether every item that was asked for was run."""
         return all(one.run == one.asked for one in self.categories)
 

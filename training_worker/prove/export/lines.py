@@ -43,7 +43,7 @@ class Running:
     def content(self) -> str:
         return self.attempts.hexdigest() if self.collected else self.examples.content
 
-    def told(self, about: Mapping[str, Any]) -> dict[str, Any]:
+    def manifest(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """The manifest of what was sent; `about` says what it was found by."""
         counts = {"rollouts": self.collected} if self.collected else dict(self.examples.counts)
         code = code_digest(PROVE)
@@ -57,7 +57,7 @@ def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
         line = dumps(one) + "\n"
         running.add(one, line)
         yield line.encode()
-    yield (json.dumps(running.told(about), ensure_ascii=False) + "\n").encode()
+    yield (json.dumps(running.manifest(about), ensure_ascii=False) + "\n").encode()
 
 
 def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
@@ -101,7 +101,7 @@ class Outbox:
     def close(self) -> None:
         self.closed = True
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         piece, self.pieces = b"".join(self.pieces), []
         return piece
 
@@ -118,11 +118,11 @@ def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
             running.add(one, dumps(one) + "\n")
         rows = pa.RecordBatch.from_pylist([columns(one) for one in batch], schema=plain)
         writer.write_batch(rows.cast(typed))
-        yield outbox.taken()
+        yield outbox.take()
     writer = writer or pq.ParquetWriter(outbox, TYPED, compression="zstd")
-    writer.add_key_value_metadata({MANIFEST: json.dumps(running.told(about)[MANIFEST])})
+    writer.add_key_value_metadata({MANIFEST: json.dumps(running.manifest(about)[MANIFEST])})
     writer.close()
-    yield outbox.taken()
+    yield outbox.take()
 
 
 def schemas(one: One) -> tuple[pa.Schema, pa.Schema]:

@@ -120,7 +120,7 @@ class Importing:
                 elif isinstance(one, ManifestRow):
                     self.outcome.told, self.outcome.rows = one.content, self.outcome.rows - 1
                 elif (made := self.fresh(one)) is not None:
-                    yield from self.kept(made, attempts)
+                    yield from self.store(made, attempts)
         if self.screen:
             settings["contamination"] = self.outcome.contamination = self.screen.as_json()
 
@@ -146,7 +146,7 @@ class Importing:
         self.contents[made.id] = says
         return made
 
-    def kept(self, made: Example | Collected, attempts: Any) -> Iterator[Example]:
+    def store(self, made: Example | Collected, attempts: Any) -> Iterator[Example]:
         self.outcome.good += 1
         if self.screen and isinstance(made, Example):
             made = self.screen.screened(made)

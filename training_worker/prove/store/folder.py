@@ -40,7 +40,7 @@ class RolloutFolder:
     def __init__(self, path: Path):
         self.path = path
 
-    def keep(
+    def store(
         self, step: int, rollouts: Sequence[RolloutRecord], tokens: Tokens = "last", piece: Callable[[int], str] = str
     ) -> dict[str, Any]:
         """Keep the rollouts of a step, in place of any it had; what is told of them (see `told`). Raises OSError."""
@@ -51,7 +51,7 @@ class RolloutFolder:
             for file in self.path.glob("tokens-*.parquet"):
                 if step_of(file.name) != step:
                     file.unlink()
-        return self.told(step)
+        return self.describe(step)
 
     def rewind(self, step: int) -> None:
         """Forget the rollouts of later steps, and whatever a kill left half written."""
@@ -60,7 +60,7 @@ class RolloutFolder:
             if file.name.endswith(".partial") or (number is not None and number > step):
                 file.unlink()
 
-    def told(self, step: int) -> dict[str, Any]:
+    def describe(self, step: int) -> dict[str, Any]:
         """What is told of a step: which file, its digest and size, and each group in short, without any text.
 
         Raises DamagedFile, FileNotFoundError.

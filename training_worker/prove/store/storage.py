@@ -40,7 +40,7 @@ class Storage:
     def put(self, name: str, data: bytes) -> None:
         """Store a file, in place of any of that name; whoever reads it sees it whole. Raises StorageFailed."""
         partial = f"{checked(name)}.partial"
-        with self.opened() as (files, folder):
+        with self.connect() as (files, folder):
             files.makedirs(folder, exist_ok=True)
             files.pipe_file(f"{folder}/{partial}", data)
             files.mv(f"{folder}/{partial}", f"{folder}/{name}")
@@ -48,13 +48,13 @@ class Storage:
     def get(self, name: str) -> bytes:
         """What a file holds. Raises StorageFailed, FileNotFoundError."""
         checked(name)
-        with self.opened() as (files, folder):
+        with self.connect() as (files, folder):
             return bytes(files.cat_file(f"{folder}/{name}"))
 
     def names(self) -> list[str]:
         """The files in this folder; none where there is no folder. Raises StorageFailed."""
         try:
-            with self.opened() as (files, folder):
+            with self.connect() as (files, folder):
                 files.invalidate_cache()
                 return sorted(str(path).rsplit("/", 1)[-1] for path in files.ls(folder, detail=False))
         except FileNotFoundError:
@@ -63,16 +63,16 @@ class Storage:
     def remove(self, name: str) -> None:
         """Remove a file, if it is there. Raises StorageFailed."""
         checked(name)
-        with suppress(FileNotFoundError), self.opened() as (files, folder):
+        with suppress(FileNotFoundError), self.connect() as (files, folder):
             files.rm_file(f"{folder}/{name}")
 
     def clear(self) -> None:
         """Remove this folder and all that is in it, if it is there. Raises StorageFailed."""
-        with suppress(FileNotFoundError), self.opened() as (files, folder):
+        with suppress(FileNotFoundError), self.connect() as (files, folder):
             files.rm(folder, recursive=True)
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Any, str]]:
+    def connect(self) -> Iterator[tuple[Any, str]]:
         """The file system and the path of the folder in it."""
         try:
             files, folder = url_to_fs(self.url)

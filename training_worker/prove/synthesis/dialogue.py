@@ -405,18 +405,18 @@ class Dialogue:
             if entity is None or entity.noun[0][:1].isupper():
                 return None
             vague = self.manner.choice(VAGUE_ENTITIES).format(with_article(entity.noun[0]), entity.noun[1])
-            return self.opened(at, slot, vague, "entity", entity.noun[0])
+            return self.make_open_value(at, slot, vague, "entity", entity.noun[0])
         if isinstance(value, bool | list | dict):
             return None
         if said and said.money:
-            return self.opened(at, slot, "a certain amount", "money", noun)
+            return self.make_open_value(at, slot, "a certain amount", "money", noun)
         if is_date(value):
-            return self.opened(at, slot, "a certain day", "day", noun)
+            return self.make_open_value(at, slot, "a certain day", "day", noun)
         if isinstance(value, str) and is_instant(value):
-            return self.opened(at, slot, "a certain day and time", "time", noun)
+            return self.make_open_value(at, slot, "a certain day and time", "time", noun)
         return None
 
-    def opened(self, at: int, slot: str, vague: str, kind: str, noun: str) -> OpenValue:
+    def make_open_value(self, at: int, slot: str, vague: str, kind: str, noun: str) -> OpenValue:
         return OpenValue(at, slot, vague, self.manner.choice(VAGUE_QUESTIONS[kind]).format(noun=noun))
 
     def sentence(self, wishes: Sequence[Wish], opening: bool, open: OpenValue | None = None) -> str:

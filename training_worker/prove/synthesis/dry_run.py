@@ -31,7 +31,7 @@ class Trial:
     targets: int = 0
 
     @property
-    def kept(self) -> float:
+    def yield_rate(self) -> float:
         """The share of draws that gave a conversation."""
         return len(self.examples) / self.drawn if self.drawn else 0.0
 

@@ -268,7 +268,7 @@ class Planner:
                     continue
                 if not opening.fork().call(tool.name, wish.arguments).ok:
                     continue
-                wish.referents = {name: [self.known(tool.ids[name], id)] for name, id in ids.items()}
+                wish.referents = {name: [self.find_referent(tool.ids[name], id)] for name, id in ids.items()}
                 wish.words = self.words(tool, {*slots(wish.phrase)}, wish)
             except NothingFits:
                 continue
@@ -375,7 +375,7 @@ class Planner:
         self.wishes.append(wish)
         if tool.consumes and link in ("fed", "repeated") and not named:
             parameter = self.fed_parameter(tool)
-            referents[parameter] = [self.seen(tool, parameter, arguments, fresh=True)]
+            referents[parameter] = [self.pick_sighting(tool, parameter, arguments, fresh=True)]
             arguments[parameter] = as_taken(tool, parameter, referents[parameter][0].id)
         needed = {*tool.required, *wanted} - arguments.keys()
         for parameter in [one for one in tool.input_schema["properties"] if one in needed]:
@@ -386,7 +386,7 @@ class Planner:
             else:
                 arguments[parameter] = self.plain(tool, parameter, arguments)
         for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
-            referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
+            referents[parameter] = [self.find_referent(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         if any(not one.done and one.tool == name for one in self.wishes):
             raise NothingFits(f"{name} was to be done under a condition that is not met.")
@@ -540,12 +540,12 @@ class Planner:
         id_type = tool.ids[parameter]
         if self.sightings.get(id_type) and self.draw.chance(0.85 if self.alone else 1.0):
             try:
-                return self.seen(tool, parameter, arguments, fresh=False)
+                return self.pick_sighting(tool, parameter, arguments, fresh=False)
             except NothingFits:
                 pass
         return self.look_up(tool, parameter, arguments, depth)
 
-    def seen(self, tool: Tool, parameter: str, arguments: dict[str, Any], fresh: bool) -> Referent:
+    def pick_sighting(self, tool: Tool, parameter: str, arguments: dict[str, Any], fresh: bool) -> Referent:
         """Return an entity that an observation showed and that words single out. Raises NothingFits."""
         id_type, taken = tool.ids[parameter], values_of(arguments)
         known = [one for one in self.sightings.get(id_type, {}).values() if one.id not in taken]
@@ -557,7 +557,7 @@ class Planner:
                 return self.referent(sighting, described)
         raise NothingFits(f"No {id_type} that was shown can be named for {tool.name}.")
 
-    def known(self, id_type: str, id: str) -> Referent:
+    def find_referent(self, id_type: str, id: str) -> Referent:
         """Return the referent of an id that an earlier call used. Raises NothingFits."""
         sighting = self.sightings.get(id_type, {}).get(str(id))
         if sighting and (described := self.describe(sighting)):

@@ -416,7 +416,7 @@ class Values:
             many = part.get("type") == "array"
             inner = unwrap(part["items"]) if many else part
             whole = [value for value in self.named[name] if isinstance(value, list)] if many else []
-            values = [*self.own(tool, name, inner), *self.known(tool, name, inner)]
+            values = [*self.own(tool, name, inner), *self.known_values(tool, name, inner)]
             self.found[key] = drop_duplicates([*whole, *([[one] for one in values] if many else values)])
         return self.found[key]
 
@@ -433,7 +433,7 @@ class Values:
             elif part.get("format") == "date" and isinstance(one, str) and is_date(one[:10]):
                 yield one[:10]
 
-    def known(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
+    def known_values(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
         """Yield choices of a parameter, and what the contexts show for it."""
         context = self.contexts.get(TOOLS[tool.name][0].name, Context())
         if name in tool.ids:
@@ -612,15 +612,15 @@ class ReadSearch:
         path = (*(before.path if before else ()), ToolCall(name, arguments))
         fresh = defaultdict[str, list[str]](list)
         for found in gave:
-            if found.id not in self.known(found.type):
-                self.known(found.type).add(found.id)
+            if found.id not in self.known_ids(found.type):
+                self.known_ids(found.type).add(found.id)
                 fresh[found.type].append(found.id)
         shown = own | before.shown if before else own
         latest.append(Reply(path, own, shown, frozenset(one.id for one in gave), fresh, took))
         self.replies.append(latest[-1])
         return latest[-1]
 
-    def known(self, id_type: str) -> set[str]:
+    def known_ids(self, id_type: str) -> set[str]:
         """Return the ids of a type that first calls could take or replies showed."""
         if id_type not in self.ids:
             shown = (context.ids.get(id_type, {}) for context in self.values.contexts.values())

@@ -72,7 +72,7 @@ class DecoderBackend:
         self.rows: dict[int, Row] = {}
         self.decoder: Decoder | None = None
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         if turn.row not in self.rows:
             self.rows[turn.row] = Row(turn.row, Uniforms(self.seed + turn.row), Lookup(self.followers))
         row = self.rows[turn.row]

@@ -36,7 +36,7 @@ class EndpointBackend:
         self.openings: dict[tuple[Message, ...], int] = {}
         self.under_way: dict[Future[GenerationResult], int] = {}
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         messages = tuple(turn.messages)
         if turn.row not in self.takes:  # the samples of one example are different takes of one question
             self.takes[turn.row] = self.openings.get(messages, 0)

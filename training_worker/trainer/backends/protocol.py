@@ -51,7 +51,7 @@ class Backend(Protocol):
     @property
     def trains(self) -> bool: ...
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         """Let a row speak: its next turn will be among those of a later step."""
 
     def step(self) -> Sequence[GenerationResult]:

@@ -25,7 +25,7 @@ class ScriptedBackend:
     def trains(self) -> bool:
         return self.tokenizer is not None
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         self.asked[turn.row] = turn
 
     def step(self) -> list[GenerationResult]:

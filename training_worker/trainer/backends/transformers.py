@@ -76,7 +76,7 @@ class TransformersBackend:
         self.prompts: dict[tuple[int, ...], int] = {}
         self.slots: Slots | Singles | None = None
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         if turn.row not in self.rows:
             prompt = self.prompts.setdefault(tuple(turn.ids), len(self.prompts))
             self.rows[turn.row] = Row(turn.row, prompt, Uniforms(self.seed + turn.row))

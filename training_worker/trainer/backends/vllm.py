@@ -79,7 +79,7 @@ class VLLMBackend:
         if push:
             generation.sync_weights()
 
-    def ask(self, turn: GenerationRequest) -> None:
+    def submit(self, turn: GenerationRequest) -> None:
         self.heard.setdefault(turn.row, []).extend(turn.ids)
         self.asked[turn.row] = turn.most
 

@@ -35,7 +35,7 @@ class Bfcl:
         self.numbers = count(1)
         self.children = Children(lambda: Child(python, seconds))
         with self.children.one() as child:
-            self.suite = suite_of(child.ask({"do": "items"}))
+            self.suite = suite_of(child.call({"do": "items"}))
         self.version = self.suite.version
 
     def __enter__(self) -> Bfcl:
@@ -91,13 +91,13 @@ def verdict_on(talk: Conversation) -> tuple[bool, str, str]:
     try:
         talk.play()
     except OutOfRoom as reason:
-        talk.child.ask({"do": "forget", **about})
+        talk.child.call({"do": "forget", **about})
         return False, "context_limit", str(reason)
     if len(talk.turns) < len(talk.entry.turns):
-        talk.child.ask({"do": "forget", **about})
+        talk.child.call({"do": "forget", **about})
         return False, "step_limit", ""
     turns = [[as_pairs(step) for step in turn] for turn in talk.turns]
-    verdict = talk.child.ask({"do": "check", **about, "turns": turns})
+    verdict = talk.child.call({"do": "check", **about, "turns": turns})
     if verdict["valid"]:
         return True, "", ""
     kind = str(verdict["error_type"]).removeprefix("multi_turn:")

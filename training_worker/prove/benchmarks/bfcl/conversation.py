@@ -80,7 +80,7 @@ class Conversation:
         found: Sequence[ToolCall] = ()
         if self.policy.style == "tools":
             found = self.policy.format.parse(text)
-        elif told := self.child.ask({"do": "read", "text": text}):
+        elif told := self.child.call({"do": "read", "text": text}):
             found = [ToolCall(name, arguments) for name, arguments in told]
         if any(one.arguments is None for one in found):
             self.malformed += 1
@@ -93,7 +93,7 @@ class Conversation:
         answers = [
             answer
             for at in range(0, len(calls), TOGETHER)
-            for answer in self.child.ask({**asked, "calls": as_pairs(calls[at : at + TOGETHER])})
+            for answer in self.child.call({**asked, "calls": as_pairs(calls[at : at + TOGETHER])})
         ]
         for call, answer in zip(calls, answers, strict=True):
             level = 0 if not answer["ran"] else 2 if failed(answer["text"]) else 3

@@ -47,12 +47,12 @@ class Child:
         )
         self.seconds = START
         try:
-            self.ask({"do": "start"})
+            self.call({"do": "start"})
         except LimitReached:
             raise ChildFailed(f"{name}'s process does not start") from None
         self.seconds = seconds
 
-    def ask(self, asked: dict[str, Any], reply: Callable[[Any], Any] | None = None) -> Any:
+    def call(self, asked: dict[str, Any], reply: Callable[[Any], Any] | None = None) -> Any:
         """Its answer; what it asks back meanwhile gets the `reply`.
 
         Raises ChildFailed or LimitReached; after either the process is gone.

@@ -23,7 +23,7 @@ class Parent:
         self.answers.write(json.dumps(value, default=str) + "\n")
         self.answers.flush()
 
-    def ask(self, question: Any) -> Any:
+    def call(self, question: Any) -> Any:
         """The parent's reply, however long that takes."""
         signal.alarm(0)
         self.say({"ask": question})

@@ -35,7 +35,7 @@ class Tau2:
         self.user, self.split = user, split
         self.children = Children(lambda: Child("tau2", RUNNER, python, SECONDS))
         with self.children.one() as child:
-            self.suite = suite_of(child.ask({"do": "items", "split": split}))
+            self.suite = suite_of(child.call({"do": "items", "split": split}))
         self.version = self.suite.version
 
     @property
@@ -75,7 +75,7 @@ class Tau2:
         talk = Conversation(Part(model, policy.format), Part(self.user_for(item, policy)))
         try:
             with self.children.one() as child:
-                told = child.ask({"do": "run", "domain": task.domain, "number": task.number}, talk.reply)
+                told = child.call({"do": "run", "domain": task.domain, "number": task.number}, talk.reply)
         except (ChildFailed, LimitReached) as reason:
             raise NotRun(f"tau2's process: {reason}") from None
         failure, why = verdict(talk, told)

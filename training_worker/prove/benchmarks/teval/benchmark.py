@@ -74,8 +74,8 @@ class Teval:
         answer = self.answer_of(policy, entry, item.trial)
         try:
             with answer.lock:
-                self.ask(answer, policy, entry, item)
-            found = self.judged(entry, answer.text or "")
+                self.fill(answer, policy, entry, item)
+            found = self.score(entry, answer.text or "")
         except OutOfRoom as reason:
             found = Verdict(0.0, "context_limit", str(reason))
         return Result(
@@ -98,17 +98,17 @@ class Teval:
         with self.lock:
             return self.answers.setdefault((policy.speak, entry.asked, trial), Answer())
 
-    def ask(self, answer: Answer, policy: Policy, entry: Entry, item: Item) -> None:
+    def fill(self, answer: Answer, policy: Policy, entry: Entry, item: Item) -> None:
         """Unless it was asked before. No tools are sent: the prompts describe them. Raises NotRun and OutOfRoom."""
         if answer.text is None:
             model = policy.speak(item)
             answer.text = printable(model.reply(entry.prompt, []))
             answer.tokens = int(getattr(model, "tokens", 0))
 
-    def judged(self, entry: Entry, text: str) -> Verdict:
+    def score(self, entry: Entry, text: str) -> Verdict:
         """Raises NotRun."""
         try:
-            return RULES[entry.dimension].judged(entry, answer_in(text), self.cosines)
+            return RULES[entry.dimension].score(entry, answer_in(text), self.cosines)
         except Unreadable as reason:
             return malformed(str(reason))
 

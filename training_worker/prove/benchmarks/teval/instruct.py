@@ -13,7 +13,7 @@ from .score import Cosines, Verdict, malformed, verdict
 Call = tuple[Any, dict[Any, Any]]  # name and arguments
 
 
-def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     """(format + call) / 2: whether it can be read, and the share of name and arguments that are equal."""
     try:
         name, arguments = call_in_json(entry, text) if entry.format == "json" else call_in_text(entry, text)

@@ -27,7 +27,7 @@ class Action:
 Plan = tuple[Action, ...]
 
 
-def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     plan = plan_in(text) if entry.format == "json" else parse_plan_text(text, entry.apis)
     truth = plan_in(entry.truth)
     if not plan or not truth:

@@ -8,7 +8,7 @@ from .score import Cosines, Verdict, malformed, verdict
 CHOICES = "ABCDE"
 
 
-def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     """By the first letter after the first colon, or of the text where there is no colon."""
     said = text[text.find(":") + 1 :].strip()
     if not said or said[0] not in CHOICES:

@@ -17,7 +17,7 @@ Cosines = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
 class Rules(Protocol):
     """The rules of a dimension, as a module."""
 
-    def judged(self, entry: Entry, text: str, cosines: Cosines) -> Verdict:
+    def score(self, entry: Entry, text: str, cosines: Cosines) -> Verdict:
         """An answer against the ground truth. May raise Unreadable."""
 
     def format_truth(self, entry: Entry) -> str:

@@ -24,7 +24,7 @@ class Step:
     args: Any
 
 
-def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     """By the dimension that the entry is of; an answer in plain text is that part of a step and nothing else."""
     truth = step_in(entry.truth, entry.format)
     step = step_in(text, "json") if entry.format == "json" else Step(text, text, text.strip("'").strip('"'))

@@ -90,7 +90,7 @@ class Endpoint:
             asked["tools"] = list(tools)
         whole = json.dumps({"url": self.settings.url, **asked, **({"take": take} if take else {})}, sort_keys=True)
         key = hashlib.sha256(whole.encode()).hexdigest()
-        body = self.answers.find(key) or self.answers.keep(key, self.post(asked))
+        body = self.answers.find(key) or self.answers.put(key, self.post(asked))
         reply, tokens = self.read(body)
         return replace(reply, tokens=tokens)
 
@@ -101,7 +101,7 @@ class Endpoint:
             raise self.failed(
                 f"the budget of {settings.tokens:,} tokens is spent", f"raise {variable('tokens')} to go on"
             )
-        with self.told():
+        with self.translate_errors():
             raw = self.client.chat.completions.with_raw_response.create(**asked)
         body = raw.http_response.content.decode("utf-8", "replace")
         tokens = self.read(body)[1] or (len(json.dumps(asked)) + len(body)) // LETTERS_PER_TOKEN
@@ -131,7 +131,7 @@ class Endpoint:
         response.stream = Bounded(response.stream, time.monotonic() + self.settings.timeout, self)
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """What goes wrong on the way, as one line."""
         import openai
 

@@ -22,23 +22,23 @@ class Answers:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise EndpointFailed(f"{folder}: {error.strerror}; name another in {variable('cache')}.") from None
-        with self.told():
+        with self.translate_errors():
             self.table = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
         try:
-            with self.told():
+            with self.translate_errors():
                 self.table.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
         except EndpointFailed:
             self.table.close()
             raise
 
     def find(self, key: str) -> str | None:
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             row = self.table.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
-    def keep(self, key: str, answer: str) -> str:
+    def put(self, key: str, answer: str) -> str:
         """Store an answer unless there is one; the one that is stored."""
-        with self.lock, self.told():
+        with self.lock, self.translate_errors():
             self.table.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, answer))
         return self.find(key) or answer
 
@@ -47,7 +47,7 @@ class Answers:
             self.table.close()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """What SQLite cannot do, as one line."""
         try:
             yield

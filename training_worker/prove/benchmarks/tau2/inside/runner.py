@@ -145,7 +145,7 @@ def messages_of(trajectory: list[Any]) -> list[Json]:
 
 def start(parent: Parent) -> Doing:
     gc.set_threshold(MANY)
-    replace_litellm(Speech(parent.ask))
+    replace_litellm(Speech(parent.call))
     simulations = Simulations()
     confine()
     return {"items": simulations.items, "run": simulations.run}
