@@ -128,7 +128,9 @@ class Learning:
         def work(folder: Path) -> Summary:
             from ..trainer.grpo import train
 
-            return self.ended(train(self.grpo_run(data, warm.folder / "policy", folder), self.step_printer("GRPO", "reward")))
+            return self.ended(
+                train(self.grpo_run(data, warm.folder / "policy", folder), self.step_printer("GRPO", "reward"))
+            )
 
         sizes = self.size.only("longest_prompt", "turn", "completion", "lora_rank", "prompts", "group")
         sizes |= self.size.only("grpo_steps", "grpo_minutes", "grpo_rate")

@@ -386,7 +386,9 @@ class Planner:
             else:
                 arguments[parameter] = self.plain(tool, parameter, arguments)
         for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
-            referents[parameter] = [self.find_referent(tool.ids[parameter], one) for one in listed(arguments[parameter])]
+            referents[parameter] = [
+                self.find_referent(tool.ids[parameter], one) for one in listed(arguments[parameter])
+            ]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         if any(not one.done and one.tool == name for one in self.wishes):
             raise NothingFits(f"{name} was to be done under a condition that is not met.")
