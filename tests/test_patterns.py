@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from patterns import PACKAGES, Pattern, patterns
 
-from mcp_servers.filesystem.tools_find import GAP, glob
+from mcp_servers.filesystem.tools_files import GAP, glob
 from prove_web.servers.arguments import NATIVE
 from tests.sharing import SEEN_BY_PYTEST, digest_of
 
@@ -23,8 +23,8 @@ BOUNDED = {"prove_web/trajectories/search/completing.py"}  # quadratic, in a que
 SHORT = 200
 LITERAL = "texts that are escaped, next to each other or one of many"
 PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some of them to try
-    "mcp_servers/filesystem/tools_find.py glob": [glob(name).pattern for name in ("*a*a*a*b", "?*?*a*", "*" * 40)],
-    "mcp_servers/filesystem/tools_find.py search_file_contents": [rf"(?<![^\W_])a{GAP}a{GAP}b(?![^\W_])"],
+    "mcp_servers/filesystem/tools_files.py glob": [glob(name).pattern for name in ("*a*a*a*b", "?*?*a*", "*" * 40)],
+    "mcp_servers/filesystem/tools_files.py search_file_contents": [rf"(?<![^\W_])a{GAP}a{GAP}b(?![^\W_])"],
     "mcp_servers/testing/certificate.py is_of": [r"\w+", r"no_such_\w+"],  # codes of our own servers
     "mcp_servers/testing/fuzzer.py place": "patterns of our own fuzz.toml, over results of our own servers",
     "mcp_servers/testing/phrases.py slot_faults": LITERAL,
@@ -46,7 +46,7 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
 }
 
 
-WHOLE = {"mcp_servers/filesystem/tools_find.py glob", "prove_web/servers/arguments.py input_type"}  # only match all
+WHOLE = {"mcp_servers/filesystem/tools_files.py glob", "prove_web/servers/arguments.py input_type"}  # only match all
 
 
 CHECKED = SEEN_BY_PYTEST.with_name("patterns")

@@ -1,5 +1,6 @@
 """A retail bank: accounts, a ledger, payees, scheduled payments and cards."""
 
+from . import laws
 from .tools import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server"]

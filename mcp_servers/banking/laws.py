@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from .server import server
 from .state import Bank, is_sent
+from .tools import server
 
 
 @server.invariant

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .month_rollover import turned
-from .server import server
+from .engine import turned
 from .state import Budgets
+from .tools import server
 
 
 @server.invariant

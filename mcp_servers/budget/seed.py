@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeVar
 from ..kit import Draw, fresh
 from ..people import beginning, cast
 from ..shared_records import bookings, invoices
-from .months import after, day_in, month_of, months
 from .state import (
     BookingReceipt,
     Budget,
@@ -17,6 +16,10 @@ from .state import (
     Expense,
     InvoiceReceipt,
     Recurring,
+    after,
+    day_in,
+    month_of,
+    months,
 )
 
 Id = TypeVar("Id", bound=str)

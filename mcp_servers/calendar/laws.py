@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .recurrence import occurrences
-from .server import server
-from .state import Agenda
+from .state import Agenda, occurrences
+from .tools import server
 
 
 @server.invariant

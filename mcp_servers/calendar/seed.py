@@ -7,8 +7,21 @@ from datetime import datetime, timedelta
 
 from ..kit import Draw
 from ..people import EmailAddress, beginning, cast
-from .recurrence import Frequency, occurrences
-from .state import ONE_DAY, Agenda, Answer, Calendar, CalendarId, Event, EventId, Invitation, Series, SeriesId, Status
+from .state import (
+    ONE_DAY,
+    Agenda,
+    Answer,
+    Calendar,
+    CalendarId,
+    Event,
+    EventId,
+    Frequency,
+    Invitation,
+    Series,
+    SeriesId,
+    Status,
+    occurrences,
+)
 
 TOPICS = (
     "budget", "client", "data", "design", "finance", "hiring", "launch", "market", "press", "product", "project",

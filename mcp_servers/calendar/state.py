@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Literal, NewType
+
+from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule
 
 from ..kit import Day, Entity, Minute, State, Table, table
 from ..people import EmailAddress, Person, cast
-from .recurrence import Frequency, occurrences
+
+Frequency = Literal["daily", "weekly", "monthly"]
+FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
+
+
+@lru_cache(maxsize=4096)
+def occurrences(
+    start: datetime, frequency: Frequency, count: int, skipped: tuple[date, ...] = ()
+) -> Mapping[date, datetime]:
+    """The starts of a series by day, in order, without the days that are skipped.
+
+    Monthly on the 31st leaves out the months without one (RFC 5545).
+    """
+    starts = rrule(FREQUENCIES[frequency], dtstart=start, count=count)
+    return MappingProxyType({day: moment for moment in starts if (day := moment.date()) not in skipped})
+
 
 CalendarId = NewType("CalendarId", str)
 EventId = NewType("EventId", str)

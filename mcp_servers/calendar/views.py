@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from ..kit import Day, Entity, Minute
 from ..people import EmailAddress
-from .recurrence import Frequency
-from .state import Agenda, Answer, CalendarId, Event, EventId, Invitation, InvitationId, Series, SeriesId, Status
+from .state import (
+    Agenda,
+    Answer,
+    CalendarId,
+    Event,
+    EventId,
+    Frequency,
+    Invitation,
+    InvitationId,
+    Series,
+    SeriesId,
+    Status,
+)
 
 
 class EventLine(Entity):

@@ -1,5 +1,6 @@
-"""A sales team's customer database: leads, contacts, companies, deals, quotes and activities."""
+"""A sales team"s customer database: leads, contacts, companies, deals, quotes and activities."""
 
-from .tools import server
+from . import laws, tools
+from .server import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server", "tools"]

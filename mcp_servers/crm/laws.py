@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .rules import domain_of
+from .engine import domain_of
 from .server import server
 from .state import STAGES, Crm, Deal
-from .tools_quotes import FREE_DISCOUNT, MOST_LINES
+from .tools import FREE_DISCOUNT, MOST_LINES
 
 
 @server.invariant

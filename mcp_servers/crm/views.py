@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..kit import Day, Entity, Minute
 from ..people import EmailAddress
-from .rules import room_of
+from .engine import room_of
 from .state import (
     CLOSED,
     STAGES,

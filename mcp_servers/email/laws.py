@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from .server import server
 from .state import HOUR, MOST_ATTACHED_KB, Mail, Message
+from .tools import server
 
 
 def content(message: Message) -> Message:

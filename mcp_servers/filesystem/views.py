@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NewType
 
-from ..kit import Entity, Minute
+from ..kit import Entity, Minute, ToolError
 from ..people import EmailAddress
-from .state import FileTagId, FileVersionId, TrashedItemId
+from .paths import locate
+from .state import Disk, FileTagId, FileVersion, FileVersionId, Node, TrashedItem, TrashedItemId
 
 FilePath = NewType("FilePath", str)
 DirectoryPath = NewType("DirectoryPath", str)
@@ -140,3 +141,103 @@ class TrashEntry(Entity):
     path: str
     bytes: int
     deleted: Minute
+
+
+# How nodes, versions and deleted items are shown to their user.
+
+
+def kind_of(node: Node) -> EntryKind:
+    """What a node is called to its user: a binary file is a file."""
+    if node.kind == "directory":
+        return "folder"
+    return "file" if node.kind == "binary" else node.kind
+
+
+def name_of(node: Node) -> str:
+    return node.name or "/"
+
+
+def file_entry(node: Node, path: str) -> FileEntry:
+    return FileEntry(id=FilePath(path), name=node.name, bytes=node.size, leads_to=node.target, locked_by=node.locked_by)
+
+
+def folder_entry(node: Node, path: str) -> FolderEntry:
+    return FolderEntry(id=DirectoryPath(path), name=name_of(node))
+
+
+def archive_entry(node: Node, path: str) -> ArchiveEntry:
+    return ArchiveEntry(id=ArchivePath(path), name=node.name, bytes=node.size)
+
+
+def entries(found: list[tuple[Node, str]], limit: int) -> Entries:
+    """So many of each kind, in their order; kinds of which there is nothing are left out."""
+    folders = [row for row in found if row[0].kind == "directory"]
+    archives = [row for row in found if row[0].kind == "archive"]
+    files = [row for row in found if row[0].kind not in ("directory", "archive")]
+    return Entries(
+        folders=tuple(folder_entry(*row) for row in folders[:limit]) or None,
+        files=tuple(file_entry(*row) for row in files[:limit]) or None,
+        archives=tuple(archive_entry(*row) for row in archives[:limit]) or None,
+        more=sum(max(0, len(rows) - limit) for rows in (folders, files, archives)) or None,
+    )
+
+
+def file_state(disk: Disk, node: Node) -> FileState:
+    return FileState(id=FilePath(disk.path(node)), name=node.name, bytes=node.size, modified=node.modified)
+
+
+def access_of(disk: Disk, node: Node) -> FileAccess:
+    return FileAccess(
+        id=FilePath(disk.path(node)),
+        name=name_of(node),
+        owner=node.owner,
+        mode=f"{node.mode:03o}",
+        locked_by=node.locked_by,
+    )
+
+
+def tags_of(disk: Disk, node: Node) -> FileTags:
+    return FileTags(id=FilePath(disk.path(node)), name=node.name, tags=node.tags)
+
+
+def info_of(disk: Disk, node: Node) -> FileInfo:
+    return FileInfo(
+        id=FilePath(disk.path(node)),
+        name=name_of(node),
+        kind=kind_of(node),
+        bytes=node.size,
+        lines=len(node.content.splitlines()) if node.kind == "file" else None,
+        owner=node.owner,
+        owner_address=disk.logins().get(node.owner),
+        group=node.group,
+        mode=f"{node.mode:03o}",
+        modified=node.modified,
+        tags=node.tags or None,
+        locked_by=node.locked_by,
+        versions=len(disk.versions.where(node=node.id)) or None,
+        leads_to=node.target,
+        broken=is_broken(disk, node) if node.kind == "link" else None,
+    )
+
+
+def is_broken(disk: Disk, link: Node) -> bool:
+    """Whether a link leads to nothing the user can reach."""
+    try:
+        locate(disk, link.target or "/")
+    except ToolError:
+        return True
+    return False
+
+
+def version_entry(version: FileVersion) -> VersionEntry:
+    return VersionEntry(
+        id=version.id,
+        number=version.number,
+        saved=version.saved,
+        bytes=version.size,
+        begins=next(iter(version.content.splitlines()), "")[:60],
+    )
+
+
+def trash_entry(item: TrashedItem) -> TrashEntry:
+    return TrashEntry(id=item.id, name=item.name, path=item.path, bytes=item.size, deleted=item.deleted)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from .cart import MOST_PORTIONS, extra, restaurant_of, subtotal
-from .order_lifecycle import distance, fee_for, needed, refund_for_missing, status_of
+from .engine import (
+    MOST_PORTIONS,
+    distance,
+    extra,
+    fee_for,
+    needed,
+    refund_for_missing,
+    restaurant_of,
+    status_of,
+    subtotal,
+)
 from .server import server
 from .state import Delivery, Line, Order
 

@@ -2,16 +2,206 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from ..distance import metres
 from ..kit import Draw, fresh
-from ..people import beginning
+from ..people import FIRST, beginning
 from ..places import Place, places
-from .menus import OPTIONS, menu
-from .seed_orders import add_orders
-from .state import Address, Cuisine, Delivery, Dish, Extra, Line, Promo, Restaurant
+from .engine import MINUTE, STARTING, discount_of, distance, fee_for, needed, refund_for_missing, times_of
+from .state import Address, Allergen, Cuisine, Delivery, Dish, Extra, FoodOrderId, Line, Order, Promo, Restaurant
+
+# What the kitchens of each cuisine cook: name, usual price in cents, allergens; and the ways to order a dish.
+
+ALLERGENS: dict[str, Allergen] = {
+    "d": "dairy", "e": "egg", "f": "fish", "g": "gluten", "n": "nuts", "s": "soy", "t": "sesame", "x": "shellfish",
+}  # fmt: skip
+
+# A dish is its name, its price and the first letters of its allergens (t: sesame, x: shellfish).
+MENUS: dict[Cuisine, str] = {
+    "american": (
+        "cheeseburger 1190 dgt, bacon burger 1290 gt, veggie burger 1090 gst, pulled pork sandwich 1250 g, "
+        "chicken wings 990 -, onion rings 520 g, mac and cheese 890 dg, caesar salad 950 dfg, fries 420 -, "
+        "milkshake 560 d"
+    ),
+    "bakery": (
+        "butter croissant 290 dg, almond croissant 360 dgn, cinnamon roll 380 dg, cheese pretzel 340 dg, "
+        "rye loaf 520 g, walnut brownie 410 degn, apple strudel 450 dg, ham sandwich 620 dg, filter coffee 310 -, "
+        "lemon tart 480 deg"
+    ),
+    "breakfast": (
+        "pancakes 890 deg, eggs benedict 1150 deg, avocado toast 980 g, granola bowl 790 dn, shakshuka 1090 e, "
+        "french toast 940 deg, smoked salmon bagel 1190 dfgt, fruit salad 640 -, porridge 590 d, orange juice 420 -"
+    ),
+    "chinese": (
+        "spring rolls 560 gs, kung pao chicken 1290 ns, mapo tofu 1090 s, fried rice 890 es, wonton soup 790 gx, "
+        "sweet and sour pork 1240 gs, chow mein 1050 gs, prawn dumplings 850 gx, sesame beef 1390 st, "
+        "jasmine rice 320 -"
+    ),
+    "greek": (
+        "chicken gyros 1090 dg, souvlaki plate 1350 d, moussaka 1290 deg, greek salad 890 d, spanakopita 720 dg, "
+        "tzatziki 490 d, stuffed vine leaves 690 -, grilled octopus 1590 x, baklava 520 gn, lemon potatoes 480 -"
+    ),
+    "indian": (
+        "butter chicken 1390 dn, chana masala 1050 -, palak paneer 1150 d, lamb biryani 1490 dn, samosas 540 g, "
+        "garlic naan 390 dg, dal tadka 890 d, prawn vindaloo 1590 x, mango lassi 450 d, basmati rice 340 -"
+    ),
+    "italian": (
+        "pizza margherita 990 dg, pizza diavola 1190 dg, spaghetti carbonara 1250 deg, lasagne 1290 deg, "
+        "penne arrabbiata 990 g, gnocchi with pesto 1190 dgn, risotto with prawns 1490 dx, caprese salad 850 d, "
+        "tiramisu 590 deg, focaccia 420 g"
+    ),
+    "japanese": (
+        "salmon nigiri 1290 fs, tuna maki 890 fst, chicken ramen 1390 egs, vegetable tempura 1090 eg, gyoza 690 gs, "
+        "miso soup 420 fs, prawn udon 1350 gsx, teriyaki bowl 1290 st, edamame 480 s, mochi 450 -"
+    ),
+    "mexican": (
+        "beef tacos 1090 -, chicken burrito 1150 dg, fish tacos 1190 f, cheese quesadilla 890 dg, nachos 790 d, "
+        "guacamole 560 -, chili con carne 1090 -, prawn fajitas 1490 gx, churros 520 eg, black bean soup 650 -"
+    ),
+    "thai": (
+        "green curry 1290 fx, pad thai 1190 enfx, tom yum soup 890 fx, papaya salad 850 fn, massaman curry 1350 nf, "
+        "satay skewers 790 ns, basil chicken 1190 fs, pineapple rice 990 es, mango sticky rice 620 -, "
+        "prawn crackers 380 x"
+    ),
+    "vegan": (
+        "lentil bowl 1050 -, tofu poke bowl 1190 st, falafel wrap 890 gt, jackfruit burger 1190 gs, "
+        "beetroot hummus 560 t, cauliflower wings 790 s, pumpkin soup 690 -, oat banana bread 420 gn, "
+        "raw cacao cake 590 n, ginger kombucha 440 -"
+    ),
+}
+OPTIONS: tuple[tuple[str, int], ...] = (
+    ("large", 300), ("small", 0), ("extra spicy", 0), ("mild", 0), ("extra sauce", 90), ("double portion", 650),
+    ("with salad", 350), ("with fries", 390), ("no onions", 0), ("gluten free", 150), ("extra cheese", 140),
+    ("without sugar", 0),
+)  # fmt: skip
+
+
+def menu(cuisine: Cuisine) -> list[tuple[str, int, tuple[Allergen, ...]]]:
+    """The dishes of a cuisine."""
+    found = []
+    for text in MENUS[cuisine].split(", "):
+        name, price, marks = text.rsplit(" ", 2)
+        found.append((name, int(price), tuple(ALLERGENS[mark] for mark in sorted(marks) if mark != "-")))
+    return found
+
+
+# What the user ordered before the session: orders under way, of yesterday, of the weeks before, and cancelled ones.
+
+
+def add_orders(delivery: Delivery, draw: Draw, older: int) -> None:
+    """Orders under way, in small worlds not always each kind; some that just came; and `older` ones."""
+    now, eve = delivery.now, delivery.now.replace(hour=0) - timedelta(hours=6)
+    first, second, third = list(delivery.restaurants)[:3]
+    busy = 0.5 if older < 10 else 1.0
+    if draw.chance(busy):
+        put_order(delivery, draw, first, now - STARTING - (first.prep - draw.integer(1, 6)) * MINUTE)
+    if draw.chance(busy):
+        put_order(delivery, draw, second, now - STARTING - time_to(delivery, second) + draw.integer(2, 5) * MINUTE)
+    if draw.chance(busy):
+        soonest = now + time_to(delivery, first) + STARTING
+        noon = now.replace(hour=12) + draw.integer(0, 8) * 15 * MINUTE
+        put_order(delivery, draw, first, now - draw.integer(20, 60) * MINUTE, max(noon, soonest))
+    put_order(delivery, draw, third, now - STARTING - time_to(delivery, third) - draw.integer(5, 30) * MINUTE)
+    for restaurant in (second, third):
+        put_order(delivery, draw, restaurant, eve + draw.integer(5, 100) * MINUTE)
+    put_order(delivery, draw, first, eve - draw.integer(50, 100) * MINUTE, cancelled=True)
+    promos = [promo for promo in delivery.promos if promo.restaurant is None][1:2]
+    near = [row for row in delivery.restaurants if distance(delivery, row, delivery.home.id) <= row.radius]
+    for number in range(older):
+        days = draw.integer(2, 12) if number % 3 else draw.integer(16, 200)
+        moment = eve - timedelta(days=days) + draw.integer(-280, 60) * MINUTE
+        open_then = [row for row in near if row.is_open(moment)]
+        order = put_order(delivery, draw, draw.choice(open_then), moment, promo=promos.pop() if promos else None)
+        judge(delivery, draw, order)
+
+
+def time_to(delivery: Delivery, restaurant: Restaurant) -> timedelta:
+    """From the first flame to the user's home."""
+    return needed(restaurant, distance(delivery, restaurant, delivery.home.id))
+
+
+def put_order(
+    delivery: Delivery,
+    draw: Draw,
+    restaurant: Restaurant,
+    placed: datetime,
+    arrives: datetime | None = None,
+    cancelled: bool = False,
+    promo: Promo | None = None,
+) -> Order:
+    """An order to the user's home, of enough dishes for the restaurant's minimum, and for a code's."""
+    far = distance(delivery, restaurant, delivery.home.id)
+    least = max(restaurant.minimum, promo.minimum if promo else 0)
+    delivery.orders.cause = f"seed/{restaurant.id}/{placed.isoformat()}"
+    id = delivery.orders.new_id()
+    lines = put_lines(delivery, draw, restaurant, id, least)
+    cents = sum(line.price * line.quantity for line in lines)
+    discount, fee = discount_of(promo, cents), fee_for(restaurant, far)
+    tip = draw.choice((100, 150, 200, 250)) if draw.chance(0.3) else 0
+    order = delivery.orders.put(
+        Order(
+            id=id,
+            restaurant=restaurant.id,
+            name=restaurant.name,
+            address=delivery.home.id,
+            subtotal=cents,
+            discount=discount,
+            fee=fee,
+            tip=tip,
+            total=cents - discount + fee + tip,
+            courier=draw.choice(FIRST),
+            placed=placed,
+            **times_of(restaurant, far, placed, arrives)._asdict(),
+            scheduled=arrives is not None,
+            code=promo.code if promo else None,
+            cancelled=placed + draw.integer(1, 6) * MINUTE if cancelled else None,
+            refunded=cents - discount + fee + tip if cancelled else 0,
+        )
+    )
+    if promo is not None:
+        delivery.promos.change(promo.id, order=order.id)
+    for line in lines if not cancelled else ():
+        delivery.dishes.change(line.dish, supplied=delivery.dishes[line.dish].supplied + line.quantity)
+    return order
+
+
+def put_lines(delivery: Delivery, draw: Draw, restaurant: Restaurant, order: FoodOrderId, least: int) -> list[Line]:
+    """Dishes of a restaurant, one to three of each, that cost at least so many cents."""
+    lines, cents = list[Line](), 0
+    for dish in draw.shuffled(delivery.dishes.where(restaurant=restaurant.id)):
+        extra = draw.choice(dish.options) if dish.options and draw.chance(0.3) else None
+        delivery.lines.cause = f"seed/{order}/{dish.id}"
+        line = Line(
+            id=delivery.lines.new_id(),
+            restaurant=restaurant.id,
+            order=order,
+            dish=dish.id,
+            name=dish.name,
+            quantity=draw.integer(1, 3),
+            price=dish.price + (extra.price if extra else 0),
+            option=extra.option if extra else None,
+        )
+        lines.append(delivery.lines.put(line))
+        cents += line.price * line.quantity
+        if cents >= max(least, 300) and draw.chance(0.6):
+            break
+    more = -(-max(0, least - cents) // lines[0].price)
+    lines[0] = delivery.lines.change(lines[0].id, quantity=lines[0].quantity + more)
+    return lines
+
+
+def judge(delivery: Delivery, draw: Draw, order: Order) -> None:
+    """Stars for most older orders, and money back for a few."""
+    if draw.chance(0.5):
+        courier = draw.integer(3, 5) if draw.chance(0.6) else None
+        delivery.orders.change(order.id, food_stars=draw.integer(2, 5), courier_stars=courier)
+    if draw.chance(0.2):
+        line = delivery.lines.where(order=order.id)[0]
+        delivery.lines.change(line.id, missing=draw.integer(1, line.quantity))
+        delivery.orders.change(order.id, refunded=refund_for_missing(delivery, order))
+
 
 Id = TypeVar("Id", bound=str)
 

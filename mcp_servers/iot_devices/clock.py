@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from .device_types import KINDS
-from .state import Home, RobotVacuum, SmartDevice, SmartDeviceId
+from ..kit import ToolError
+from .state import KINDS, Comparison, Home, HomeScene, HomeSensor, RobotVacuum, SceneAction, SmartDevice, SmartDeviceId
 
 LONGEST_CLEANING, LEAST_CHARGE, MINUTES_PER_CHARGE = 40, 10, 2
 MINUTE = timedelta(minutes=1)
@@ -87,3 +87,23 @@ def vacuum_now(home: Home) -> RobotVacuum:
     rest = minutes_between(row.changed, home.now)
     charged = min(100, row.charge + rest // MINUTES_PER_CHARGE)
     return replace(row, charge=charged, changed=home.now - rest % MINUTES_PER_CHARGE * MINUTE)
+
+
+def keeps_up(home: Home, sensor: HomeSensor, comparison: Comparison, threshold: int, action: SceneAction) -> bool:
+    """Whether an action brings a room's temperature to where the automation is set off again."""
+    device = home.devices[action.device]
+    if sensor.quantity != "temperature" or device.kind != "thermostat" or device.room != sensor.room:
+        return False
+    target = action.level * 10
+    return action.level > 0 and (target > threshold if comparison == "above" else target < threshold)
+
+
+def require_no_loop(home: Home, sensor: HomeSensor, comparison: Comparison, threshold: int, scene: HomeScene) -> None:
+    for action in scene.actions:
+        if keeps_up(home, sensor, comparison, threshold, action):
+            device = home.devices[action.device]
+            raise ToolError(
+                "automation_loop",
+                f"{scene.name} sets {device.id} ({device.name}) to {action.level}, which keeps {sensor.name} "
+                f"{comparison} {threshold}; choose another threshold or level.",
+            )

@@ -6,14 +6,11 @@ import re
 from collections import Counter
 from datetime import datetime
 
-from .automation_cycles import keeps_up
-from .clock import current, minutes_between, vacuum_now
-from .device_types import KINDS, SENSES
+from .clock import current, keeps_up, minutes_between, vacuum_now
 from .server import server
-from .state import Home
-from .tools_doors import is_secure
-from .tools_guests import MOST_CODES
-from .tools_scenes import MOST_ACTIONS
+from .state import KINDS, SENSES, Home
+from .tools_access import MOST_CODES, is_secure
+from .tools_automations import MOST_ACTIONS
 
 
 @server.invariant

@@ -2,27 +2,232 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..people import beginning, cast
-from .device_types import SENSES, SENSOR_CELLS
-from .devices import put_devices
-from .names import ROOMS, SENSORS, SIDES
-from .seed_automations import put_automations, put_codes, put_scenes, put_schedules
+from .clock import keeps_up
+from .engine import reading
 from .state import (
+    KINDS,
+    SENSES,
+    SENSOR_CELLS,
     AlarmMode,
+    Comparison,
+    DeviceKind,
+    DeviceSchedule,
     DoorState,
+    EventPart,
+    GuestCode,
     Home,
     HomeAlarm,
+    HomeAutomation,
     HomeDoor,
+    HomeEvent,
     HomeGuest,
     HomeHub,
     HomeRoom,
+    HomeScene,
     HomeSensor,
+    Quantity,
     RobotVacuum,
+    SceneAction,
+    SmartDevice,
 )
+
+# What rooms and devices are called, and how many watts an appliance takes.
+
+ROOMS = (
+    "kitchen", "living room", "bedroom", "bathroom", "hallway", "study", "dining room", "nursery", "attic", "cellar",
+    "laundry", "pantry", "library", "workshop", "winter garden", "playroom", "sauna", "gallery", "music room", "den",
+)  # fmt: skip
+SIDES = ("", "north ", "south ", "east ", "west ", "guest ")
+DEVICES: dict[DeviceKind, tuple[str, ...]] = {
+    "light": (
+        "ceiling light", "floor lamp", "reading lamp", "wall light", "spotlight", "pendant light", "light strip",
+        "lantern", "night light", "table lamp",
+    ),
+    "plug": ("kettle", "coffee maker", "fan", "television", "freezer", "heater", "printer", "aquarium", "toaster"),
+    "thermostat": ("thermostat",),
+    "speaker": ("speaker", "radio", "soundbar"),
+    "blinds": ("blinds", "shutter", "curtain"),
+    "camera": ("camera",),
+    "sprinkler": ("sprinkler",),
+}  # fmt: skip
+SENSORS: dict[Quantity, str] = {
+    "temperature": "thermometer",
+    "humidity": "humidity sensor",
+    "motion": "motion sensor",
+    "smoke": "smoke detector",
+}
+WATTS = {
+    "kettle": 2000, "coffee maker": 1200, "fan": 45, "television": 120, "freezer": 90, "heater": 1500, "printer": 30,
+    "aquarium": 60, "toaster": 900, "thermostat": 800, "sprinkler": 40, "camera": 6, "speaker": 25, "radio": 10,
+    "soundbar": 60,
+}  # fmt: skip
+LIGHT_WATTS = (5, 7, 9, 12, 15, 20, 40, 60)
+SCENES = (
+    "morning", "evening", "night", "away", "welcome", "movie", "focus", "relax", "guests", "sleep", "holiday",
+    "sunrise", "sunset", "lunch", "storm", "energy saver", "cosy", "bright", "summer", "winter",
+)  # fmt: skip
+FIRMWARES = ("1.8.0", "2.0.4", "2.3.1", "2.4.0", "3.1.2", "3.2.0", "4.0.1", "4.1.7")
+
+
+# The devices of a new home, most of which work, and the log of how they came.
+
+FIRST: tuple[DeviceKind, ...] = ("light", "plug", "thermostat", "light")
+OTHERS: tuple[DeviceKind, ...] = (
+    "light", "light", "light", "plug", "plug", "thermostat", "blinds", "blinds", "speaker", "speaker", "camera",
+    "sprinkler",
+)  # fmt: skip
+RANGES: dict[DeviceKind, tuple[tuple[int, int], ...]] = {
+    "light": ((1, 100), (1, 100), (10, 100), (5, 80), (100, 100)),
+    "thermostat": ((5, 30), (10, 26), (12, 28), (8, 25)),
+    "speaker": ((1, 100), (5, 80)),
+    "blinds": ((1, 100),),
+    "sprinkler": ((5, 60), (5, 30), (10, 45)),
+}
+
+
+def put_devices(home: Home, draw: Draw, count: int) -> None:
+    """Some that work, then others of any kind, which may not; the first room has two of the first ones."""
+    rooms, names = list(home.rooms), dict[str, None]()
+    kinds = [*FIRST, *draw.shuffled(OTHERS * (count // len(OTHERS) + 1))][:count]
+    for place, kind in enumerate(kinds):
+        room = rooms[place % 2] if place < len(FIRST) else draw.choice(rooms)
+        what = draw.choice(DEVICES[kind])
+        name, number = f"{room.name} {what}", 2
+        while name in names:
+            name, number = f"{room.name} {what} {number}", number + 1
+        names[name] = None
+        row = draw_device(home, draw, kind, what, room, name)
+        row = home.devices.put(row if place < len(FIRST) else spoil(home, draw, row))
+        part = EventPart(device=row.id, level=row.level, meter=row.meter)
+        home.events.put(HomeEvent(id=fresh(home.events, name), at=row.changed, what="installed", parts=(part,)))
+
+
+def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeRoom, name: str) -> SmartDevice:
+    """A device that works, on or off."""
+    low, high = draw.choice(RANGES.get(kind, ((1, 1),)))
+    usual, firmware, cells = draw.integer(low, high), draw.integer(0, len(FIRMWARES) - 2), KINDS[kind].cells
+    return SmartDevice(
+        id=fresh(home.devices, name),
+        name=name,
+        kind=kind,
+        room=room.id,
+        online=True,
+        level=usual if kind != "sprinkler" and draw.chance(0.5) else 0,
+        usual=usual,
+        low=low,
+        high=high,
+        watts=draw.choice(LIGHT_WATTS) if kind == "light" else WATTS.get(what, 0),
+        meter=draw.integer(0, 900_000),
+        changed=home.now - timedelta(minutes=draw.integer(1, 2_000)),
+        firmware=FIRMWARES[firmware],
+        latest=FIRMWARES[firmware + int(draw.chance(0.5))],
+        cells_since=None if cells is None else home.now - timedelta(days=draw.integer(0, cells * 6 // 10)),
+    )
+
+
+def spoil(home: Home, draw: Draw, row: SmartDevice) -> SmartDevice:
+    """The device, which may be offline, updating, nearly empty or locked against children."""
+    days = KINDS[row.kind].cells
+    if row.cells_since is not None and days is not None and draw.chance(0.2):
+        row = replace(row, cells_since=home.now - timedelta(days=days - draw.integer(0, 30)))
+    if row.kind in ("thermostat", "speaker", "plug") and draw.chance(0.3):
+        row = replace(row, child_lock=True)
+    if draw.chance(0.25):
+        return replace(row, online=False)
+    if row.latest != row.firmware and draw.chance(0.2):
+        return replace(row, updating_until=home.now + timedelta(minutes=draw.integer(3, 40)))
+    return row
+
+
+# What a household has set up at the beginning: scenes, automations, schedules, codes for guests.
+
+Id = TypeVar("Id", bound=str)
+
+
+def put_scenes(home: Home, draw: Draw, count: int) -> None:
+    """Scenes of which each sets some devices, and most of them devices that work."""
+    usable = [row for row in home.devices if KINDS[row.kind].planned and not row.child_lock]
+    working = [row for row in usable if row.online]
+    for name in draw.sample(SCENES, count):
+        rows = draw.sample(usable if draw.chance(0.2) else working, draw.integer(1, 4))
+        levels = [0 if draw.chance(0.3) else draw.integer(row.low, row.high) for row in rows]
+        actions = tuple(SceneAction(device=row.id, level=level) for row, level in zip(rows, levels, strict=True))
+        home.scenes.put(HomeScene(id=fresh(home.scenes, name), name=name, actions=actions))
+
+
+def put_automations(home: Home, draw: Draw, count: int) -> None:
+    """Automations on sensors, most of whose thresholds are near to what is measured now; none keeps itself up."""
+    scenes, sensors = list(home.scenes), list(home.sensors)
+    taken: dict[tuple[str, str, str], None] = {}
+    for number in range(count):
+        scene, sensor = draw.choice(scenes), draw.choice(sensors)
+        comparison: Comparison = "above" if draw.chance(0.5) else "below"
+        _, low, high = SENSES[sensor.quantity]
+        threshold = min(high, max(low, (reading(home, sensor).value or 0) + draw.integer(-4, 4)))
+        loop = any(keeps_up(home, sensor, comparison, threshold, action) for action in scene.actions)
+        key = (scene.id, sensor.id, comparison)
+        if key in taken or loop:
+            continue
+        taken[key] = None
+        home.automations.put(
+            HomeAutomation(
+                id=fresh(home.automations, str(number)),
+                scene=scene.id,
+                scene_name=scene.name,
+                sensor=sensor.id,
+                sensor_name=sensor.name,
+                comparison=comparison,
+                threshold=threshold,
+            )
+        )
+
+
+def put_schedules(home: Home, draw: Draw, count: int) -> None:
+    """Schedules to come, the first of which are due within the hour."""
+    rows = [row for row in home.devices if KINDS[row.kind].planned and not row.child_lock and row.kind != "speaker"]
+    taken: dict[tuple[str, int], None] = {}
+    for number in range(count):
+        row = draw.choice(rows)
+        minutes = draw.integer(3, 50) if draw.chance(0.5) else draw.integer(51, 9_000)
+        level = draw.choice((0, row.low, row.high))
+        if (row.id, minutes) not in taken:
+            taken[row.id, minutes] = None
+            home.schedules.put(
+                DeviceSchedule(
+                    id=fresh(home.schedules, str(number)),
+                    device=row.id,
+                    name=row.name,
+                    at=home.now + timedelta(minutes=minutes),
+                    level=level,
+                    created=home.now - timedelta(days=draw.integer(1, 20)),
+                )
+            )
+
+
+def put_codes(home: Home, draw: Draw, count: int) -> None:
+    """Guests' codes, one for each of some guests; a few have expired."""
+    doors, first = [row for row in home.doors if row.kind == "door"], draw.integer(0, 999)
+    for place, guest in enumerate(draw.sample(list(home.guests), min(count, 4 * len(doors)))):
+        door = doors[place % len(doors)]
+        until = home.now + timedelta(days=draw.integer(-10, 60), minutes=draw.integer(1, 600))
+        home.codes.put(
+            GuestCode(
+                id=fresh(home.codes, guest.id),
+                door=door.id,
+                door_name=door.name,
+                guest=guest.id,
+                guest_name=guest.name,
+                code=f"{(first + 37 * place) % 1000:03d}{draw.integer(100, 999)}",
+                until=until,
+            )
+        )
+
 
 QUIET_HOURS = ((22, 7), (22, 7), (23, 6), (21, 8), (13, 15), (9, 10), (8, 10))
 

@@ -1,18 +1,180 @@
-"""Tools that switch devices and set their levels, now or later."""
+"""Tools that look at the home, look after it, and switch its devices."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from ..kit import ToolError
-from .clock import current
-from .device_types import KINDS
-from .parameters import At, ChildLockPin, DeviceRef, GroupKind, GroupRoom, Level, Power
-from .rules import act, at_level, reachable, require_future, require_level_at, require_no_child_lock, require_planned
-from .schemas import DeviceView
-from .server import server
-from .state import DeviceSchedule, Home, SmartDevice
-from .views import view
+from .clock import battery, changed, current, vacuum_now
+from .engine import (
+    act,
+    at_level,
+    is_raining,
+    quiet_hours,
+    reachable,
+    reading,
+    require_battery,
+    require_disarmed,
+    require_future,
+    require_level_at,
+    require_no_child_lock,
+    require_noise_allowed,
+    require_planned,
+)
+from .server import (
+    ROWS,
+    AskedFloor,
+    AskedGuest,
+    AskedKind,
+    AskedLink,
+    AskedQuantity,
+    AskedRoom,
+    At,
+    ChildLockPin,
+    CleanedRoom,
+    DeviceRef,
+    GroupKind,
+    GroupRoom,
+    Level,
+    Limit,
+    Power,
+    SensorRoom,
+    server,
+)
+from .state import KINDS, DeviceSchedule, Home, SmartDevice
+from .views import (
+    DeviceDetails,
+    DeviceView,
+    GuestView,
+    HomeOverview,
+    HomeReading,
+    VacuumView,
+    code_view,
+    details,
+    room_view,
+    vacuum_view,
+    view,
+)
+
+# Tools that look: the home with its rooms, devices, sensors, guests.
+
+
+@server.read()
+def get_home_overview(home: Home, floor: AskedFloor = None, limit: Limit = None) -> HomeOverview:
+    """Get the home's rooms with their doors, its alarm, vacuum and quiet hours."""
+    rooms = list(home.rooms) if floor is None else home.rooms.where(floor=floor)
+    return HomeOverview(
+        alarm=home.alarm,
+        vacuum=vacuum_view(home),
+        quiet_hours=quiet_hours(home),
+        raining=is_raining(home),
+        rooms=tuple([room_view(home, row) for row in rooms[: limit or ROWS]]),
+    )
+
+
+@server.read()
+def list_smart_devices(
+    home: Home, room: AskedRoom = None, kind: AskedKind = None, link: AskedLink = None, limit: Limit = None
+) -> tuple[DeviceView, ...]:
+    """List the devices of the home with their state."""
+    wanted = {"room": None if room is None else home.rooms[room].id, "kind": kind}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    rows = home.devices.where(**given) if given else list(home.devices)
+    if link is not None:
+        rows = [row for row in rows if row.online == (link == "online")]
+    return tuple([view(current(home, row.id)) for row in rows[: limit or ROWS]])
+
+
+@server.read()
+def get_smart_device(home: Home, device: DeviceRef) -> DeviceDetails:
+    """Get one device with its level, battery, energy use, firmware and last event."""
+    return details(home, device)
+
+
+@server.read()
+def read_home_sensors(
+    home: Home, room: SensorRoom = None, quantity: AskedQuantity = None, limit: Limit = None
+) -> tuple[HomeReading, ...]:
+    """Read what the sensors of the home measure now."""
+    wanted = {"room": None if room is None else home.rooms[room].id, "quantity": quantity}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    rows = home.sensors.where(**given) if given else list(home.sensors)
+    return tuple([reading(home, row) for row in rows[: limit or ROWS]])
+
+
+@server.read()
+def list_home_guests(home: Home, name: AskedGuest = None, limit: Limit = None) -> tuple[GuestView, ...]:
+    """List the people who can be given a code, with those they have."""
+    wanted = (name or "").strip().casefold()
+    rows = [row for row in home.guests if wanted in row.name.casefold()][: limit or ROWS]
+    codes = [tuple([code_view(code) for code in home.live_codes(guest=row.id)]) for row in rows]
+    return tuple([GuestView(id=row.id, name=row.name, codes=own or None) for row, own in zip(rows, codes, strict=True)])
+
+
+# Tools that look after the home: the vacuum, firmware, restarts.
+
+UPDATE_TIME = timedelta(minutes=8)
+LEAST_FOR_CLEANING, LEAST_FOR_UPDATE = 30, 30
+
+
+@server.write(idempotent=True)
+def start_vacuum(home: Home, room: CleanedRoom) -> VacuumView:
+    """Send the docked vacuum to clean a room on its floor."""
+    row, target = vacuum_now(home), home.rooms[room]
+    if row.cleaning is not None:
+        raise ToolError("vacuum_not_docked", f"The vacuum cleans the {home.rooms[row.cleaning].name}; dock it first.")
+    require_noise_allowed(home, "the vacuum stays on its dock", home.now)
+    if home.alarm.mode == "away":
+        require_disarmed(home, "nothing may move at home")
+    if target.floor != row.floor:
+        raise ToolError("wrong_floor", f"The vacuum cannot leave floor {row.floor}; choose a room there.")
+    if row.charge < LEAST_FOR_CLEANING:
+        raise ToolError(
+            "vacuum_charging", f"The vacuum has {row.charge}% charge; wait until it has {LEAST_FOR_CLEANING}%."
+        )
+    home.vacuums.put(replace(row, cleaning=room, changed=home.now))
+    return vacuum_view(home)
+
+
+@server.write(idempotent=True)
+def dock_vacuum(home: Home) -> VacuumView:
+    """Send the vacuum back to its dock while it is cleaning."""
+    row = vacuum_now(home)
+    if row.cleaning is None:
+        raise ToolError("already_docked", "The vacuum is on its dock already; nothing is left to do.")
+    home.vacuums.put(replace(row, cleaning=None))
+    return vacuum_view(home)
+
+
+@server.write(destructive=True, idempotent=True)
+def update_device_firmware(home: Home, device: DeviceRef) -> DeviceDetails:
+    """Update a device to its latest firmware, which takes eight minutes."""
+    row = reachable(home, device)
+    if row.firmware == row.latest:
+        raise ToolError("up_to_date", f"{device} ({row.name}) has {row.firmware}, the latest firmware.")
+    if row.kind == "camera":
+        require_disarmed(home, "cameras are not updated")
+    if row.kind == "sprinkler" and row.level:
+        raise ToolError("device_running", f"{device} ({row.name}) is watering; turn it off first.")
+    require_battery(device, row.name, battery(home, row), LEAST_FOR_UPDATE)
+    act(home, f"update to {row.latest}", changed(row, home.now, updating_until=home.now + UPDATE_TIME))
+    return details(home, device)
+
+
+@server.write(idempotent=True)
+def restart_smart_device(home: Home, device: DeviceRef) -> DeviceView:
+    """Restart a device that is offline, which brings it back if its battery allows."""
+    row = current(home, device)
+    if row.online:
+        raise ToolError("not_offline", f"{device} ({row.name}) is online; it needs no restart.")
+    require_battery(device, row.name, battery(home, row))
+    started = changed(row, home.now, online=True)
+    act(home, "restarted", started)
+    return view(started)
+
+
+# Tools that switch devices and set their levels, now or later.
 
 FURTHEST = timedelta(days=30)
 

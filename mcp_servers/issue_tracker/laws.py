@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from .engine import PARENTS, SIZED, WORKFLOWS
 from .server import server
 from .state import LABELS, LinkKind, Tracker
-from .tools_people import MOST_A_DAY
-from .workflow import PARENTS, SIZED, WORKFLOWS
+from .tools_browse import MOST_A_DAY
 
 
 @server.invariant

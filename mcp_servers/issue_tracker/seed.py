@@ -2,27 +2,235 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import NamedTuple
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
-from .history import add_comments, add_links, add_work
-from .names import CHORES, FAULTS, GOALS, PARTS, PROJECTS, STEPS, WISHES
-from .projects import Plan, add_project
+from .engine import SIZED, WORKFLOWS
 from .state import (
     LABELS,
+    Comment,
     Issue,
     IssueStatus,
     IssueType,
+    Link,
+    LinkKind,
     Priority,
     Project,
     Resolution,
     SoftwareVersionId,
+    Sprint,
     SprintId,
+    SprintStatus,
     Tracker,
+    Version,
+    WorkLog,
 )
-from .workflow import SIZED, WORKFLOWS
+
+# What the seeded tracker talks about: projects, parts of software, what is wrong with them or to be done.
+
+PROJECTS = {
+    "APP": "Mobile app",
+    "BIL": "Billing",
+    "DAT": "Data platform",
+    "DOC": "Documentation",
+    "GAM": "Game client",
+    "HLP": "Help centre",
+    "IDN": "Identity service",
+    "INF": "Infrastructure",
+    "MAP": "Map viewer",
+    "PAY": "Payment gateway",
+    "POR": "Partner portal",
+    "WEB": "Web shop",
+}
+PARTS = (
+    "account page", "admin panel", "basket", "calendar view", "chat window", "checkout", "coupon form", "dashboard",
+    "email template", "export", "file upload", "help page", "image viewer", "import", "invoice list", "login",
+    "map", "menu", "newsletter", "order history", "password reset", "payment form", "photo gallery", "price list",
+    "product page", "profile", "report", "search", "settings page", "sign-up", "start page", "user list",
+)  # fmt: skip
+FAULTS = (
+    "crashes on save", "forgets the filter", "freezes on old phones", "is empty after reload", "is slow at noon",
+    "loses the last line", "rejects long names", "shows the wrong date", "shows the wrong total",
+    "sorts by the wrong column", "times out", "truncates umlauts", "works only once",
+)  # fmt: skip
+WISHES = (
+    "add filters to the {}", "add keyboard shortcuts to the {}", "let users customise the {}", "make the {} printable",
+    "offer the {} in four languages", "redesign the {}", "save drafts in the {}", "share the {} by link",
+    "show hints in the {}", "support dark mode in the {}",
+)  # fmt: skip
+CHORES = (
+    "clean up the code of the {}", "document the {}", "measure the speed of the {}", "move the {} to the new framework",
+    "remove dead code from the {}", "review the security of the {}", "update the libraries of the {}",
+    "write tests for the {}",
+)  # fmt: skip
+STEPS = (
+    "agree on the design of the {}", "ask users about the {}", "change the interface of the {}",
+    "prepare test data for the {}", "translate the texts of the {}", "write the migration for the {}",
+)  # fmt: skip
+GOALS = (
+    "a faster {}", "a new {}", "a safer {}", "an accessible {}", "less support for the {}", "the {} on every device",
+)  # fmt: skip
+REMARKS = (
+    "happens to me as well", "I have a fix for this", "is this still wanted", "logs are attached to the build",
+    "only with the old driver", "please check the staging server", "ready for another look", "the customer is waiting",
+    "the texts are missing", "we agreed on the second variant", "will look at it tomorrow", "works on my machine",
+)  # fmt: skip
+
+
+# The seeded projects: their members, sprints and versions, before there are issues.
+
+Id = TypeVar("Id", bound=str)
+
+
+class Plan(NamedTuple):
+    """The sprints and versions of a project that its issues are put into."""
+
+    project: Project
+    closed: list[SprintId]
+    current: SprintId | None
+    planned: SprintId
+    released: SoftwareVersionId
+    ready: SoftwareVersionId
+    coming: SoftwareVersionId
+
+
+def add_project(tracker: Tracker, draw: Draw, key: str, place: int, size: int, past: int) -> Plan:
+    """A project with so many members and closed sprints.
+
+    The user is a member of the first one and most others; the second may have no active sprint.
+    """
+    others = [row.id for row in tracker.people if row.id != tracker.me]
+    members = draw.sample(others, size)
+    if place == 0 or draw.chance(0.7):
+        members = draw.shuffled([tracker.me, *members[1:]])
+    project = tracker.projects.put(
+        Project(
+            id=fresh(tracker.projects, key),
+            key=key,
+            name=PROJECTS[key],
+            lead=draw.choice(members),
+            members=tuple(members),
+            wip_limit=draw.integer(2, 3),
+        )
+    )
+    first = draw.integer(3, 30)
+    closed = [add_sprint(tracker, project, first + number, "closed", past - number) for number in range(past)]
+    number = first + past
+    current = None if place == 1 and draw.chance(0.6) else add_sprint(tracker, project, number, "active", 0)
+    planned = add_sprint(tracker, project, number + 1, "planned", 0)
+    major, minor = draw.integer(1, 6), draw.integer(0, 8)
+    versions = [add_version(tracker, draw, project, f"{major}.{minor + step}", step) for step in range(3)]
+    return Plan(project, closed, current, planned, *versions)
+
+
+def add_sprint(tracker: Tracker, project: Project, number: int, status: SprintStatus, ago: int) -> SprintId:
+    """A sprint of two weeks; closed ones ended so many fortnights before the active one began."""
+    begun = tracker.now.date() - timedelta(days=14 * ago + 5)
+    started = status != "planned"
+    id = fresh(tracker.sprints, f"{project.key}/{number}")
+    tracker.sprints.put(
+        Sprint(
+            id=id,
+            project=project.id,
+            name=f"{project.key} {number}",
+            capacity=0,
+            status=status,
+            start=begun if started else None,
+            end=begun + timedelta(days=14) if started else None,
+        )
+    )
+    return id
+
+
+def add_version(tracker: Tracker, draw: Draw, project: Project, name: str, step: int) -> SoftwareVersionId:
+    """A version: the first step is released, the others are due in the coming weeks."""
+    today, id = tracker.now.date(), fresh(tracker.versions, f"{project.key}/{name}")
+    due = today + timedelta(days=30 * step + draw.integer(-20, -5))
+    tracker.versions.put(
+        Version(
+            id=id,
+            project=project.id,
+            name=f"{project.key} {name}",
+            status="unreleased" if step else "released",
+            due=due,
+            released=None if step else due,
+        )
+    )
+    return id
+
+
+# What happened to the seeded issues: links between them, comments, and the work done.
+
+MOST_A_DAY = 400
+MINUTE = timedelta(minutes=1)
+
+
+def add_links(tracker: Tracker, draw: Draw, count: int) -> None:
+    """Links from older to newer rows of a project, so that none goes round in a circle."""
+    rows, told = list(tracker.issues), dict[tuple[str, str], None]()
+    place = {issue.id: number for number, issue in enumerate(rows)}
+    by_project = {project.id: tracker.issues.where(project=project.id) for project in tracker.projects}
+    for number in range(count):
+        issues = by_project[draw.choice(rows).project]
+        one, other = sorted(draw.sample(issues, 2), key=lambda issue: place[issue.id])
+        kind: LinkKind = draw.weighted(("blocks", "relates to", "duplicates"), (6, 3, 1))
+        if (one.id, other.id) in told:
+            continue
+        told[one.id, other.id] = None
+        tracker.links.cause = f"seed/{number}"
+        tracker.links.put(Link(id=tracker.links.new_id(), source=one.id, kind=kind, target=other.id))
+
+
+def add_comments(tracker: Tracker, draw: Draw, count: int) -> None:
+    """Remarks of the last weeks, in order of time."""
+    for number, (at, issue) in enumerate(moments(tracker, draw, list(tracker.issues), count)):
+        tracker.comments.cause = f"seed/{number}"
+        tracker.comments.put(
+            Comment(
+                id=tracker.comments.new_id(),
+                issue=issue.id,
+                author=draw.choice(tracker.projects[issue.project].members),
+                at=at,
+                text=draw.choice(REMARKS),
+            )
+        )
+
+
+def moments(tracker: Tracker, draw: Draw, issues: list[Issue], count: int) -> list[tuple[datetime, Issue]]:
+    """So many times between the report of an issue and now, the earliest first."""
+    found = []
+    for _ in range(count):
+        issue = draw.choice(issues)
+        age = (tracker.now - issue.created) // MINUTE
+        found.append((tracker.now - draw.integer(1, age) * MINUTE, issue))
+    return sorted(found, key=lambda pair: (pair[0], pair[1].id))
+
+
+def add_work(tracker: Tracker, draw: Draw, count: int) -> None:
+    """Work on issues that were begun, in order of time and never too much on one day."""
+    begun = [row for row in tracker.issues if row.status != "to do" and row.type != "epic"]
+    day, logged = Counter[tuple[str, str]](), Counter[str]()
+    for number, (at, issue) in enumerate(moments(tracker, draw, begun, count)):
+        author, minutes = worker(tracker, draw, issue), draw.integer(2, 16) * 10
+        if day[author, at.date().isoformat()] + minutes > MOST_A_DAY:
+            continue
+        day[author, at.date().isoformat()] += minutes
+        logged[issue.id] += minutes
+        tracker.work.cause = f"seed/{number}"
+        tracker.work.put(WorkLog(id=tracker.work.new_id(), issue=issue.id, author=author, at=at, minutes=minutes))
+    for issue in begun:
+        tracker.issues.change(issue.id, logged=logged[issue.id])
+
+
+def worker(tracker: Tracker, draw: Draw, issue: Issue) -> EmailAddress:
+    """Mostly who the issue is assigned to."""
+    if issue.assignee and draw.chance(0.8):
+        return issue.assignee
+    return draw.choice(tracker.projects[issue.project].members)
+
 
 POINTS = (1, 2, 3, 5, 8)
 PRIORITIES: tuple[Priority, ...] = ("low", "medium", "medium", "high", "urgent")

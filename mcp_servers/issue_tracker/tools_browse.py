@@ -1,4 +1,4 @@
-"""Tools that look: projects, issues, the board."""
+"""Tools that look at projects, issues and the board, and those on who does what."""
 
 from __future__ import annotations
 
@@ -6,13 +6,115 @@ from heapq import nlargest
 from operator import attrgetter
 
 from ..kit import Day, Entity, ToolError
-from .parameters import ROWS, IssueRef, Limit, ProjectRef, Query
+from .engine import REVIEWED, TESTED, open_issue, own_issue, require_not_busy, with_one
 from .query import matching
-from .serializers import issue_details, issue_line, project_details, project_line
-from .server import server
-from .state import IssueStatus, SprintId, Tracker
-from .views import IssueDetails, IssueLine, ProjectDetails, ProjectLine
-from .workflow import REVIEWED, TESTED
+from .server import ROWS, AssigneeRef, CommentText, IssueRef, Limit, Minutes, ProjectRef, Query, server
+from .state import Comment, Issue, IssueId, IssueStatus, SprintId, Tracker, WorkLog, WorkLogId
+from .views import (
+    IssueDetails,
+    IssueLine,
+    ProjectDetails,
+    ProjectLine,
+    issue_details,
+    issue_line,
+    project_details,
+    project_line,
+)
+
+# Tools on who does what: assignees, watchers, votes, comments, work done.
+
+MOST_A_DAY = 600
+
+
+class Attention(Entity):
+    """How many people watch an issue and voted for it."""
+
+    __label__ = "the issue {title}"
+    id: IssueId
+    title: str
+    watchers: int
+    votes: int
+
+
+class LoggedWork(Entity):
+    """Work that was logged, and how many minutes its issue has in all; `left` of its estimate."""
+
+    id: WorkLogId
+    issue: IssueId
+    minutes: int
+    logged: int
+    left: int | None = None
+
+
+@server.write(idempotent=True)
+def assign_issue(tracker: Tracker, issue: IssueRef, assignee: AssigneeRef) -> IssueLine:
+    """Assign an open issue to a member of its project, who then watches it."""
+    row, person = open_issue(tracker, issue), tracker.people[assignee]
+    project = tracker.projects[row.project]
+    if assignee not in project.members:
+        raise ToolError("not_a_member", f"{person.name} is no member of {project.name}; name somebody who is.")
+    if row.assignee == assignee:
+        raise ToolError("already_assigned", f"{issue} is assigned to {person.name} already; nothing is left to do.")
+    if row.status == "in progress":
+        require_not_busy(tracker, row, assignee)
+    watchers = with_one(row.watchers, assignee)
+    return issue_line(tracker, tracker.issues.change(issue, assignee=assignee, watchers=watchers))
+
+
+@server.write(idempotent=True)
+def watch_issue(tracker: Tracker, issue: IssueRef) -> Attention:
+    """Watch an issue of one of your projects."""
+    row = own_issue(tracker, issue)
+    if tracker.me in row.watchers:
+        raise ToolError("already_watching", f"You watch {issue} already; nothing is left to do.")
+    return attention(tracker.issues.change(issue, watchers=(*row.watchers, tracker.me)))
+
+
+@server.write(idempotent=True)
+def vote_for_issue(tracker: Tracker, issue: IssueRef) -> Attention:
+    """Vote for an open issue that somebody else reported."""
+    row = open_issue(tracker, issue)
+    if row.reporter == tracker.me:
+        raise ToolError("own_vote", f"You reported {issue} yourself; vote for issues of others.")
+    if tracker.me in row.votes:
+        raise ToolError("already_voted", f"You voted for {issue} already; nothing is left to do.")
+    return attention(tracker.issues.change(issue, votes=(*row.votes, tracker.me)))
+
+
+def attention(issue: Issue) -> Attention:
+    return Attention(id=issue.id, title=issue.title, watchers=len(issue.watchers), votes=len(issue.votes))
+
+
+@server.write()
+def comment_on_issue(tracker: Tracker, issue: IssueRef, text: CommentText) -> Comment:
+    """Comment on an issue of one of your projects. You watch it from then on."""
+    row = own_issue(tracker, issue)
+    tracker.issues.change(issue, watchers=with_one(row.watchers, tracker.me))
+    return tracker.comments.put(
+        Comment(id=tracker.comments.new_id(), issue=issue, author=tracker.me, at=tracker.now, text=text)
+    )
+
+
+@server.write()
+def log_work(tracker: Tracker, issue: IssueRef, minutes: Minutes) -> LoggedWork:
+    """Log minutes you worked today on an issue that is under way."""
+    row = open_issue(tracker, issue)
+    if row.type == "epic":
+        raise ToolError("epic_has_no_work", f"{issue} is an epic; log work on an issue beneath it.")
+    if row.status == "to do":
+        raise ToolError("not_started", f"{issue} is still to do; move it to in progress first.")
+    today = tracker.now.date()
+    left = MOST_A_DAY - sum(log.minutes for log in tracker.work.where(author=tracker.me) if log.at.date() == today)
+    if minutes > left:
+        raise ToolError("day_full", f"You can log {left} minutes more today, {MOST_A_DAY} in all; log less.")
+    id = tracker.work.new_id()
+    tracker.work.put(WorkLog(id=id, issue=issue, author=tracker.me, at=tracker.now, minutes=minutes))
+    logged = tracker.issues.change(issue, logged=row.logged + minutes).logged
+    rest = None if row.estimate is None else max(0, row.estimate - logged)
+    return LoggedWork(id=id, issue=issue, minutes=minutes, logged=logged, left=rest)
+
+
+# Tools that look: projects, issues, the board.
 
 COLUMNS = tuple(dict.fromkeys([*REVIEWED, *TESTED]))
 

@@ -1,26 +1,64 @@
-"""Tools that write issues down and change their size, priority, labels and version."""
+"""Tools that write issues, link them, plan them in sprints and bring them to their end."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from ..kit import ToolError
-from .parameters import (
+from .engine import (
+    PARENTS,
+    SIZED,
+    WORKFLOWS,
+    named,
+    open_issue,
+    own_issue,
+    own_project,
+    require_not_busy,
+    require_room,
+    require_same_project,
+    require_sized,
+    require_unblocked,
+)
+from .server import (
+    Capacity,
     Estimate,
     IssueRef,
+    Kind,
     Labels,
+    LinkRef,
     NewPriority,
+    NewResolution,
+    NewStatus,
     NewVersion,
+    NextSprint,
+    OtherIssue,
     Parent,
     Points,
     ProjectRef,
+    SprintName,
+    SprintRef,
     Title,
     Type,
+    VersionRef,
+    Weeks,
+    server,
 )
-from .rules import named, open_issue, own_project, require_room, require_same_project, require_sized
-from .serializers import issue_details, issue_line
-from .server import server
-from .state import LABELS, Issue, SoftwareVersionId, Tracker
-from .views import IssueDetails, IssueLine
-from .workflow import PARENTS
+from .state import (
+    LABELS,
+    Issue,
+    IssueId,
+    IssueStatus,
+    Link,
+    LinkKind,
+    Resolution,
+    SoftwareVersionId,
+    Sprint,
+    SprintId,
+    Tracker,
+)
+from .views import IssueDetails, IssueLine, SprintRow, VersionRow, issue_details, issue_line, sprint_row, version_row
+
+# Tools that write issues down and change their size, priority, labels and version.
 
 
 @server.write()
@@ -121,3 +159,212 @@ def known_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
         if label not in LABELS:
             raise ToolError("no_such_label", f"There is no label {label}; use one of {', '.join(LABELS)}.")
     return tuple(dict.fromkeys(labels))
+
+
+# Tools on links between issues: what blocks, duplicates or relates to what.
+
+
+@server.write(idempotent=True)
+def link_issues(tracker: Tracker, issue: IssueRef, kind: Kind, other: OtherIssue) -> Link:
+    """Link two issues: the first blocks, duplicates or relates to the other."""
+    source, target = own_issue(tracker, issue), own_issue(tracker, other)
+    if issue == other:
+        raise ToolError("same_issue", "An issue is not linked to itself; name two different ones.")
+    for one, another in ((issue, other), (other, issue)):
+        found = tracker.links.where(source=one, target=another, kind=kind)
+        if found and (one == issue or kind == "relates to"):
+            raise ToolError("link_exists", f"{found[0].id} says so already; nothing is left to do.")
+    if kind != "relates to" and leads_to(tracker, target.id, kind, source.id):
+        raise ToolError(
+            "link_would_cycle", f"{other} {kind} {issue} already, directly or through others; link them otherwise."
+        )
+    return tracker.links.put(Link(id=tracker.links.new_id(), source=source.id, kind=kind, target=target.id))
+
+
+def leads_to(tracker: Tracker, start: IssueId, kind: LinkKind, goal: IssueId) -> bool:
+    """Whether links of a kind lead from one issue to another."""
+    seen, waiting = {start: None}, [start]
+    while waiting:
+        for link in tracker.links.where(source=waiting.pop(), kind=kind):
+            if link.target not in seen:
+                seen[link.target] = None
+                waiting.append(link.target)
+    return goal in seen
+
+
+@server.write(destructive=True, idempotent=True)
+def remove_issue_link(tracker: Tracker, link: LinkRef) -> Link:
+    """Remove a link, unless an issue was closed as a duplicate because of it."""
+    row = tracker.links[link]
+    source = own_issue(tracker, row.source)
+    others = [one for one in tracker.links.where(source=source.id, kind="duplicates") if one.id != link]
+    if source.resolution == "duplicate" and row.kind == "duplicates" and not others:
+        raise ToolError("link_needed", f"{source.id} was closed as a duplicate because of {link}; reopen it first.")
+    return tracker.links.remove(link)
+
+
+# Tools on sprints: planning, filling, starting and closing them.
+
+MOST_PLANNED = 4
+
+
+def unfinished_sprint(tracker: Tracker, id: SprintId) -> Sprint:
+    """The sprint, which is not closed. Raises ToolError otherwise."""
+    sprint = tracker.sprints[id]
+    own_project(tracker, sprint.project)
+    if sprint.status == "closed":
+        raise ToolError("sprint_closed", f"{sprint.name} is closed; use another sprint.")
+    return sprint
+
+
+@server.write(idempotent=True)
+def create_sprint(tracker: Tracker, project: ProjectRef, name: SprintName, capacity: Capacity) -> SprintRow:
+    """Create a planned sprint in a project of yours."""
+    own_project(tracker, project)
+    sprints = tracker.sprints.where(project=project)
+    for sprint in sprints:
+        if sprint.name.casefold() == name.casefold():
+            raise ToolError("sprint_exists", f"{sprint.id} has this name already; use it or choose another name.")
+    if sum(sprint.status == "planned" for sprint in sprints) >= MOST_PLANNED:
+        raise ToolError("too_many_sprints", f"{MOST_PLANNED} sprints are planned already; start or use one of them.")
+    sprint = Sprint(id=tracker.sprints.new_id(), project=project, name=name, capacity=capacity, status="planned")
+    return sprint_row(tracker, tracker.sprints.put(sprint))
+
+
+@server.write(idempotent=True)
+def add_to_sprint(tracker: Tracker, issue: IssueRef, sprint: SprintRef) -> SprintRow:
+    """Plan an open story, bug or task with points for a sprint."""
+    row, goal = open_issue(tracker, issue), unfinished_sprint(tracker, sprint)
+    require_same_project(row, goal.project, sprint)
+    if row.type not in SIZED:
+        raise ToolError("not_plannable", f"{issue} is an epic or sub-task; plan the story, bug or task it goes with.")
+    if row.sprint == sprint:
+        raise ToolError("already_in_sprint", f"{issue} is in {goal.name} already; nothing is left to do.")
+    if row.points is None:
+        raise ToolError("points_required", f"{issue} has no points yet; edit it to give it some.")
+    if goal.status == "active":
+        require_room(tracker, goal, row.points)
+    tracker.issues.change(issue, sprint=sprint)
+    return sprint_row(tracker, goal)
+
+
+@server.write(idempotent=True)
+def start_sprint(tracker: Tracker, sprint: SprintRef, weeks: Weeks = 2) -> SprintRow:
+    """Start a planned sprint, the only active one of its project. It lasts two weeks by default."""
+    row = unfinished_sprint(tracker, sprint)
+    if row.status == "active":
+        raise ToolError("sprint_active", f"{row.name} is active already; nothing is left to do.")
+    active = tracker.active_sprint(row.project)
+    if active:
+        raise ToolError("another_sprint_active", f"{active.id} ({active.name}) is active; close it first.")
+    if not tracker.issues.where(sprint=sprint):
+        raise ToolError("sprint_empty", f"{row.name} has no issues; add some first.")
+    require_room(tracker, row, 0)
+    today = tracker.now.date()
+    end = today + timedelta(weeks=weeks)
+    return sprint_row(tracker, tracker.sprints.change(sprint, status="active", start=today, end=end))
+
+
+@server.write(destructive=True, idempotent=True)
+def close_sprint(tracker: Tracker, sprint: SprintRef, next_sprint: NextSprint = None) -> SprintRow:
+    """Close the active sprint; open issues go to the backlog or a planned sprint."""
+    row = unfinished_sprint(tracker, sprint)
+    if row.status == "planned":
+        raise ToolError("sprint_not_active", f"{row.name} was not started; only an active sprint is closed.")
+    if next_sprint is not None:
+        require_planned(tracker, row, next_sprint)
+    for issue in tracker.issues.where(sprint=sprint):
+        if issue.is_open:
+            tracker.issues.change(issue.id, sprint=next_sprint)
+    return sprint_row(tracker, tracker.sprints.change(sprint, status="closed", end=tracker.now.date()))
+
+
+def require_planned(tracker: Tracker, sprint: Sprint, id: SprintId) -> None:
+    """Raises ToolError unless open issues of a sprint can go to this one."""
+    other = unfinished_sprint(tracker, id)
+    if other.project != sprint.project:
+        raise ToolError("other_project", f"{other.name} is of another project; name a planned sprint of this one.")
+    if other.status != "planned":
+        raise ToolError("sprint_not_planned", f"{other.name} is {other.status}; name a planned sprint.")
+
+
+# Tools that bring issues and versions to their end: statuses, resolutions, releases.
+
+DROPPED: tuple[Resolution, ...] = ("will not do", "duplicate", "not reproducible")
+
+
+@server.write(idempotent=True)
+def transition_issue(
+    tracker: Tracker, issue: IssueRef, status: NewStatus, resolution: NewResolution = None
+) -> IssueLine:
+    """Move an issue along its workflow; done needs a resolution."""
+    row = own_issue(tracker, issue)
+    allowed = WORKFLOWS[row.type][row.status]
+    if status not in allowed:
+        raise ToolError("transition_not_allowed", f"{issue} is {row.status}; from there it goes to {either(allowed)}.")
+    if resolution is not None and status != "done":
+        raise ToolError("resolution_not_allowed", "Only a done issue has a resolution; leave it out.")
+    if status == "in progress":
+        require_startable(tracker, row)
+    if status == "done":
+        require_finished(tracker, row, resolution)
+        return issue_line(tracker, tracker.issues.change(issue, status=status, resolution=resolution))
+    if not row.is_open:
+        reopen(tracker, row)
+    return issue_line(tracker, tracker.issues.change(issue, status=status))
+
+
+def either(statuses: tuple[IssueStatus, ...]) -> str:
+    return " or ".join(statuses)
+
+
+def require_startable(tracker: Tracker, issue: Issue) -> None:
+    """Raises ToolError unless somebody can work on the issue now."""
+    if issue.assignee is None:
+        raise ToolError("assignee_required", f"Nobody is assigned to {issue.id}; assign it first.")
+    require_unblocked(tracker, issue)
+    require_not_busy(tracker, issue, issue.assignee)
+
+
+def require_finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> None:
+    """Raises ToolError for what is missing before the issue is done."""
+    if resolution is None:
+        raise ToolError("resolution_required", "A done issue has a resolution; give one.")
+    beneath = [row for row in tracker.children(issue.id) if row.is_open]
+    if beneath:
+        raise ToolError("open_subtasks", f"{beneath[0].id} ({beneath[0].title}) beneath it is open; finish that first.")
+    if resolution == "duplicate" and not tracker.links.where(source=issue.id, kind="duplicates"):
+        raise ToolError("duplicate_link_required", f"Link {issue.id} to the issue that it duplicates first.")
+    if resolution not in DROPPED:
+        require_unblocked(tracker, issue)
+
+
+def reopen(tracker: Tracker, issue: Issue) -> None:
+    """Take the resolution off a done issue, and it out of a closed sprint. Raises ToolError for one that stays."""
+    version = tracker.versions[issue.version] if issue.version else None
+    if version and version.status == "released":
+        raise ToolError("version_released", f"{issue.id} was released with {version.name}; create a new issue instead.")
+    parent = tracker.issues[issue.parent] if issue.parent else None
+    if parent and not parent.is_open:
+        raise ToolError("parent_done", f"{parent.id} ({parent.title}) above it is done; reopen that first.")
+    closed = issue.sprint is not None and tracker.sprints[issue.sprint].status == "closed"
+    tracker.issues.change(issue.id, resolution=None, sprint=None if closed else issue.sprint)
+
+
+@server.write(destructive=True, idempotent=True)
+def release_version(tracker: Tracker, version: VersionRef) -> VersionRow:
+    """Release a version whose issues are all done; there is no way back."""
+    row = tracker.versions[version]
+    own_project(tracker, row.project)
+    if row.status == "released":
+        raise ToolError("version_released", f"{row.name} was released on {row.released}; nothing is left to do.")
+    issues = tracker.issues.where(version=version)
+    if not issues:
+        raise ToolError("version_empty", f"{row.name} contains no issues; plan one for it first.")
+    waiting = [issue for issue in issues if issue.is_open]
+    if waiting:
+        raise ToolError(
+            "version_has_open_issues",
+            f"{waiting[0].id} ({waiting[0].title}) is open; finish it or plan it for another version.",
+        )
+    return version_row(tracker, tracker.versions.change(version, status="released", released=tracker.now.date()))

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from ..kit import Day, Entity, Minute
 from ..people import EmailAddress
+from .engine import WORKFLOWS
 from .state import (
+    Issue,
     IssueCommentId,
     IssueId,
     IssueLinkId,
     IssueStatus,
     IssueType,
+    Link,
     Priority,
+    Project,
     Resolution,
     SoftwareVersionId,
+    Sprint,
     SprintId,
     SprintStatus,
+    Tracker,
     TrackerProjectId,
+    Version,
     VersionStatus,
 )
 
@@ -134,3 +141,113 @@ class IssueDetails(Entity):
     beneath: tuple[IssueLine, ...] | None = None
     links: tuple[LinkRow, ...] | None = None
     comments: tuple[CommentRow, ...] | None = None
+
+
+# How projects, sprints, versions and issues are shown: the rows of the state as callers see them.
+
+COMMENTS_SHOWN = 3
+CHILDREN_SHOWN = 8
+
+
+def project_line(tracker: Tracker, project: Project) -> ProjectLine:
+    return ProjectLine(
+        id=project.id,
+        key=project.key,
+        name=project.name,
+        open=len(tracker.issues.where(open_in=project.id)),
+        member=tracker.me in project.members,
+    )
+
+
+def member_row(tracker: Tracker, person: EmailAddress) -> MemberRow:
+    return MemberRow(id=person, name=tracker.people[person].name)
+
+
+def sprint_row(tracker: Tracker, sprint: Sprint) -> SprintRow:
+    return SprintRow(
+        id=sprint.id,
+        name=sprint.name,
+        status=sprint.status,
+        points=tracker.points_in(sprint.id),
+        capacity=sprint.capacity,
+        end=sprint.end,
+    )
+
+
+def version_row(tracker: Tracker, version: Version) -> VersionRow:
+    count = sum(row.is_open for row in tracker.issues.where(version=version.id))
+    return VersionRow(id=version.id, name=version.name, status=version.status, open=count, due=version.due)
+
+
+def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
+    sprints = tracker.sprints.where(project=project.id)
+    closed = [row for row in sprints if row.status == "closed"]
+    shown = [*closed[-1:], *(row for row in sprints if row.status != "closed")]
+    versions = tracker.versions.where(project=project.id)
+    released = [row for row in versions if row.status == "released"]
+    offered = [*released[-1:], *(row for row in versions if row.status != "released")]
+    return ProjectDetails(
+        id=project.id,
+        key=project.key,
+        name=project.name,
+        lead=project.lead,
+        wip_limit=project.wip_limit,
+        members=tuple(member_row(tracker, person) for person in project.members),
+        sprints=tuple(sprint_row(tracker, row) for row in shown),
+        versions=tuple(version_row(tracker, row) for row in offered),
+    )
+
+
+def issue_line(tracker: Tracker, issue: Issue) -> IssueLine:
+    return IssueLine(
+        id=issue.id,
+        type=issue.type,
+        title=issue.title,
+        status=issue.status,
+        priority=issue.priority,
+        assignee=tracker.name_of(issue.assignee),
+    )
+
+
+def link_row(tracker: Tracker, link: Link, seen_from: IssueId) -> LinkRow:
+    """The link as its source, or else its target, sees it."""
+    backwards = {"blocks": "is blocked by", "duplicates": "is duplicated by", "relates to": "relates to"}
+    outward = link.source == seen_from
+    other = link.target if outward else link.source
+    kind = link.kind if outward else backwards[link.kind]
+    return LinkRow(id=link.id, kind=kind, issue=other, title=tracker.issues[other].title)
+
+
+def issue_details(tracker: Tracker, issue: Issue) -> IssueDetails:
+    links = [*tracker.links.where(source=issue.id), *tracker.links.where(target=issue.id)]
+    beneath = sorted(tracker.children(issue.id), key=lambda row: not row.is_open)
+    comments = tracker.comments.where(issue=issue.id)[-COMMENTS_SHOWN:]
+    return IssueDetails(
+        id=issue.id,
+        type=issue.type,
+        title=issue.title,
+        status=issue.status,
+        next=WORKFLOWS[issue.type][issue.status],
+        priority=issue.priority,
+        project=issue.project,
+        reporter=tracker.name_of(issue.reporter) or "",
+        created=issue.created,
+        watchers=len(issue.watchers),
+        votes=len(issue.votes),
+        assignee=member_row(tracker, issue.assignee) if issue.assignee else None,
+        resolution=issue.resolution,
+        points=issue.points,
+        estimate=issue.estimate,
+        logged=issue.logged or None,
+        parent=issue.parent,
+        sprint=issue.sprint,
+        version=issue.version,
+        labels=issue.labels or None,
+        beneath=tuple(issue_line(tracker, row) for row in beneath[:CHILDREN_SHOWN]) or None,
+        links=tuple(link_row(tracker, link, issue.id) for link in links) or None,
+        comments=tuple(
+            CommentRow(id=row.id, author=tracker.name_of(row.author) or "", at=row.at, text=row.text)
+            for row in comments
+        )
+        or None,
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import pairwise
 
+from .engine import graph_of
 from .geometry import metres
-from .routing import graph_of
 from .server import server
 from .state import TownMap, words_of
-from .tools_lists import MOST_LISTS, MOST_PLACES
+from .tools_places import MOST_LISTS, MOST_PLACES
 
 
 @server.invariant

@@ -9,12 +9,13 @@ from typing import NamedTuple, TypeVar, get_args
 from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
 from ..places import Place, PlaceKind, places
+from .engine import FARTHEST, find_route, new_trip
 from .geometry import metres
-from .hours import ALWAYS, HOURS, ROUND_THE_CLOCK
-from .parameters import LABELS
-from .routing import find_route
-from .rules import FARTHEST
 from .state import (
+    ALWAYS,
+    HOURS,
+    LABELS,
+    ROUND_THE_CLOCK,
     ClosureReason,
     Junction,
     MapReview,
@@ -26,7 +27,6 @@ from .state import (
     TownPlace,
 )
 from .town import plan_town
-from .trips import new_trip
 
 Id = TypeVar("Id", bound=str)
 LISTS = (

@@ -1,23 +1,162 @@
-"""Tools that look places up: search, details, addresses and points."""
+"""Tools on places, lists of places, and closed roads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from ..places import Place, places
 from .geometry import format_point, metres, nearest
-from .hours import WEEKDAYS, free_spaces, hours_text, is_open
-from .parameters import ROWS, Address, AskedKind, AskedNear, Limit, OpenAt, PlaceRef, PointText, Query
-from .server import server
-from .state import Junction, Road, TownMap, TownPlace, words_of
+from .server import (
+    ROWS,
+    Address,
+    AskedKind,
+    AskedListName,
+    AskedNear,
+    ClosureRef,
+    Hours,
+    Label,
+    Limit,
+    ListName,
+    ListRef,
+    OpenAt,
+    PlaceRef,
+    PointText,
+    Query,
+    Reason,
+    RoadRef,
+    server,
+)
+from .state import (
+    WEEKDAYS,
+    Junction,
+    PlaceList,
+    Road,
+    RoadClosure,
+    SavedPlace,
+    TownMap,
+    TownPlace,
+    free_spaces,
+    hours_text,
+    is_open,
+    words_of,
+)
 from .town import plan_town
-from .views import GeocodingResult, PlaceDetails, PlaceView, ReviewView, Surroundings
+from .views import ClosureView, GeocodingResult, PlaceDetails, PlaceListView, PlaceView, ReviewView, Surroundings
+
+# Tools on lists of saved places.
+
+MOST_LISTS = 20
+MOST_PLACES = 20
+
+
+def list_view(row: PlaceList, rows: int = ROWS) -> PlaceListView:
+    return PlaceListView(id=row.id, name=row.name, count=len(row.places), places=row.places[::-1][:rows])
+
+
+@server.read()
+def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
+    """List your lists of saved places with their latest places."""
+    wanted, most = (name or "").casefold(), limit or ROWS
+    rows = [row for row in town.lists if wanted in row.name.casefold()]
+    return tuple([list_view(row, most) for row in rows[:most]])
+
+
+@server.write(idempotent=True)
+def create_place_list(town: TownMap, name: ListName) -> PlaceListView:
+    """Create an empty list for saved places."""
+    name = " ".join(name.split())
+    for row in town.lists:
+        if row.name.casefold() == name.casefold():
+            raise ToolError("list_exists", f"{row.id} is already called {row.name}; use it or choose another name.")
+    if len(town.lists) >= MOST_LISTS:
+        raise ToolError("too_many_lists", f"You have {MOST_LISTS} lists, which is as many as there can be; use one.")
+    return list_view(town.lists.put(PlaceList(id=town.lists.new_id(), name=name)))
+
+
+@server.write(idempotent=True)
+def save_place(town: TownMap, list: ListRef, place: PlaceRef, label: Label = None) -> PlaceListView:
+    """Save a place in one of your lists, with your own label."""
+    row, found = town.lists[list], town.places[place]
+    if any(saved.place == place for saved in row.places):
+        raise ToolError("already_saved", f"{found.name} is in the list {row.name} already; nothing is left to do.")
+    if found.gone:
+        raise ToolError("place_closed", f"{found.name} has closed for good; search for another {found.kind}.")
+    if len(row.places) >= MOST_PLACES:
+        raise ToolError("list_full", f"The list {row.name} has {MOST_PLACES} places; use or create another list.")
+    saved = SavedPlace(place=place, name=found.name, label=label)
+    return list_view(town.lists.change(list, places=(*row.places, saved)))
+
+
+# Tools on closed roads: what is closed, reporting it, taking a report back.
+
+MOST_REPORTS = 5
+
+
+def closure_view(town: TownMap, row: RoadClosure) -> ClosureView:
+    return ClosureView(
+        id=row.id,
+        road=row.road,
+        road_name=town.roads[row.road].name,
+        reason=row.reason,
+        since=row.since,
+        until=row.until,
+        mine=row.reporter == town.me,
+    )
+
+
+@server.read()
+def list_road_closures(town: TownMap, near: AskedNear = None, limit: Limit = None) -> tuple[ClosureView, ...]:
+    """List the roads that are closed now: your own reports, then the latest."""
+    rows, me = [row for row in reversed(list(town.closures)) if row.active(town.now)], town.me
+    if near is None:
+        rows.sort(key=lambda row: row.reporter != me)
+    else:
+        middle = town.places[near]
+        rows.sort(key=lambda row: (metres(middle, town.junctions[town.roads[row.road].start]), row.id))
+    return tuple([closure_view(town, row) for row in rows[: limit or ROWS]])
+
+
+@server.write(idempotent=True)
+def report_road_closure(town: TownMap, road: RoadRef, reason: Reason, hours: Hours) -> ClosureView:
+    """Report a road as closed to all but walkers, so that routes avoid it."""
+    row = town.roads[road]
+    if row.kind == "path":
+        raise ToolError("path_not_closable", f"{row.name} is a path; only roads for cars can be reported.")
+    for known in town.closures.where(road=road):
+        if known.active(town.now):
+            raise ToolError(
+                "closure_already_reported",
+                f"{known.id} has {row.name} closed until {minute_text(known.until)}; nothing is left to do.",
+            )
+    mine = [known for known in town.closures if known.reporter == town.me and known.active(town.now)]
+    if len(mine) >= MOST_REPORTS:
+        raise ToolError("too_many_reports", f"You have {MOST_REPORTS} open reports; withdraw one first.")
+    until = town.now + timedelta(hours=hours)
+    closure = RoadClosure(
+        id=town.closures.new_id(), road=road, reason=reason, reporter=town.me, since=town.now, until=until
+    )
+    return closure_view(town, town.closures.put(closure))
+
+
+@server.write(destructive=True, idempotent=True)
+def withdraw_road_closure(town: TownMap, closure: ClosureRef) -> ClosureView:
+    """Withdraw a closure that you reported, before it ends by itself."""
+    row = town.closures[closure]
+    if row.reporter != town.me:
+        raise ToolError("not_your_report", f"{closure} was not reported by you; it ends at {minute_text(row.until)}.")
+    if not row.active(town.now):
+        raise ToolError("closure_over", f"{closure} ended at {minute_text(row.until)}; nothing is left to do.")
+    return closure_view(town, town.closures.remove(closure))
+
+
+# Tools that look places up: search, details, addresses and points.
 
 FARTHEST = 5_000
 REVIEWS = 2

@@ -1,15 +1,18 @@
-"""Tools that find ways: directions with steps, travel times between places, what is within reach."""
+"""Tools that find routes and share trips."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import nlargest
+from operator import attrgetter
 
 from ..kit import ToolError, minute_text
-from .hours import is_open
-from .parameters import (
+from .engine import find_route, minutes_of, new_trip, on_foot, require_route, seconds, steps_of, times_from, trip_view
+from .server import (
     ROWS,
     AskedAvoid,
     AskedKind,
+    AskedUnderWay,
     Departure,
     Destination,
     Destinations,
@@ -17,15 +20,15 @@ from .parameters import (
     Origin,
     Origins,
     Travel,
+    TripRef,
+    Viewer,
     Within,
+    server,
 )
-from .routing import find_route, times_from
-from .rules import require_route
-from .server import server
-from .state import TownMap, TownPlace
-from .steps import minutes_of, steps_of
-from .traffic import on_foot, seconds
-from .views import Directions, ReachablePlace, TravelTime
+from .state import TownMap, TownPlace, is_open
+from .views import Directions, ReachablePlace, TravelTime, TripView
+
+# Tools that find ways: directions with steps, travel times between places, what is within reach.
 
 FURTHEST = timedelta(days=365)
 
@@ -108,3 +111,41 @@ def find_reachable_places(
         )
         for needed, row in found[: limit or ROWS]
     )
+
+
+# Tools that share trips: somebody may follow where the user is until the user ends it.
+
+
+@server.read()
+def list_shared_trips(town: TownMap, under_way: AskedUnderWay = None, limit: Limit = None) -> tuple[TripView, ...]:
+    """List the trips shared by you and with you. Newest first, with position and arrival."""
+    rows = [row for row in town.trips if not (under_way and row.ended)]
+    latest = nlargest(limit or ROWS, rows, key=attrgetter("started", "id"))
+    return tuple([trip_view(town, row) for row in latest])
+
+
+@server.write(idempotent=True)
+def share_trip(town: TownMap, origin: Origin, destination: Destination, mode: Travel, viewer: Viewer) -> TripView:
+    """Start a trip now and let a contact follow it until you end it."""
+    if viewer == town.me:
+        raise ToolError("yourself", f"{viewer} is you; name a contact who may follow.")
+    person = town.contacts[viewer]
+    for row in town.trips.where(sharer=town.me):
+        if row.ended is None:
+            raise ToolError(
+                "trip_under_way", f"You are sharing {row.id} since {minute_text(row.started)}; end it first."
+            )
+    start, end, route = require_route(town, origin, destination, mode, town.now)
+    trip = new_trip(town.trips.new_id(), (town.me, person.id), (start, end), mode, town.now, route)
+    return trip_view(town, town.trips.put(trip))
+
+
+@server.write(destructive=True, idempotent=True)
+def end_shared_trip(town: TownMap, trip: TripRef) -> TripView:
+    """End a trip that you share, for good."""
+    row = town.trips[trip]
+    if row.sharer != town.me:
+        raise ToolError("not_your_trip", f"{trip} is shared by {row.sharer}; only they can end it.")
+    if row.ended is not None:
+        raise ToolError("trip_already_ended", f"{trip} ended at {minute_text(row.ended)}; nothing is left to do.")
+    return trip_view(town, town.trips.change(trip, ended=town.now))

@@ -1,5 +1,6 @@
 """A second-hand marketplace: listings, auctions, offers, sales, ratings and payouts."""
 
-from .tools import server
+from . import laws, tools
+from .server import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server", "tools"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from .constants import (
+from .server import server
+from .state import (
     HELD_FOR,
     LEAST_PAYOUT,
     LONGEST_AUCTION,
@@ -17,14 +18,17 @@ from .constants import (
     OFFER_LASTS,
     PAYOUT_TAKES,
     RATING_LASTS,
+    Bid,
+    Listing,
+    Market,
+    MarketOffer,
+    MarketTrade,
     available,
     fee,
     increment,
     least_offer,
     net,
 )
-from .server import server
-from .state import Bid, Listing, Market, MarketOffer, MarketTrade
 
 
 def bids_of(market: Market, listing: Listing) -> list[Bid]:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from ..kit import Draw
 from ..people import EmailAddress, beginning, cast
-from .constants import LEAST_PAYOUT, LOW_STARS, OFFER_LASTS, PAYOUT_TAKES, increment, net
-from .goods import BLAME, PRAISE, Goods
-from .seed_schedule import SIZES, Plan, Size, plan_listings
-from .settlement import id_for, sell
+from .engine import id_for, sell
 from .state import (
+    LEAST_PAYOUT,
+    LOW_STARS,
+    OFFER_LASTS,
+    PAYOUT_TAKES,
     Bid,
+    Category,
     Condition,
+    Format,
     Listing,
+    ListingId,
     Market,
     MarketOffer,
     MarketPayout,
@@ -22,7 +28,206 @@ from .state import (
     MarketTrade,
     MarketWatch,
     OfferStatus,
+    increment,
+    net,
 )
+
+# What people sell second-hand, and what they say about each other afterwards.
+
+GOODS: dict[Category, tuple[str, ...]] = {
+    "books": ("atlas", "cookbook", "crime novel set", "comic collection", "dictionary", "field guide", "poetry volume"),
+    "cameras": ("camera bag", "compact camera", "flash unit", "mirrorless camera", "tripod", "wide lens", "zoom lens"),
+    "clothing": ("denim jacket", "hiking boots", "leather belt", "rain coat", "silk scarf", "wool coat", "wool jumper"),
+    "cycling": ("bike helmet", "bike lock", "bike trailer", "city bike", "folding bike", "gravel bike", "pannier set"),
+    "furniture": ("armchair", "bookshelf", "coffee table", "desk lamp", "dining chair", "floor lamp", "oak desk"),
+    "garden": ("bird bath", "garden bench", "hedge trimmer", "lawn mower", "parasol", "plant pot set", "watering can"),
+    "kitchen": (
+        "bread maker",
+        "coffee grinder",
+        "espresso machine",
+        "pasta maker",
+        "pressure cooker",
+        "tea set",
+        "wok",
+    ),
+    "music": ("acoustic guitar", "bass amplifier", "clarinet", "digital piano", "drum kit", "turntable", "violin"),
+    "sports": (
+        "climbing harness",
+        "rowing machine",
+        "running watch",
+        "ski boots",
+        "surfboard",
+        "tennis racket",
+        "tent",
+    ),
+    "toys": ("board game", "building blocks", "doll house", "model railway", "puzzle set", "rocking horse", "scooter"),
+}
+MAKERS = (
+    "Albion", "Brightwell", "Calder", "Dunmore", "Eastvale", "Fairholm", "Glenrock", "Hartwell", "Ironleaf",
+    "Juniper", "Kestrel", "Larkfield", "Mistral", "Norrland", "Oakridge", "Pemberton", "Quayside", "Ravenna",
+    "Solvang", "Thornbury", "Umbra", "Valmora", "Westerly", "Zephyr",
+)  # fmt: skip
+LOOKS = ("", "", "black", "blue", "brown", "cream", "green", "grey", "orange", "red", "silver", "white", "yellow")
+PRAISE = (
+    "All as described.", "Friendly and quick.", "Well packed, many thanks.", "A pleasure to deal with.",
+    "Better than in the photos.", "Quick answers, fair price.",
+)  # fmt: skip
+BLAME = ("Scratches that were not mentioned.", "Took two weeks to send it.", "One part was missing.", "Hard to reach.")
+
+
+class Good(NamedTuple):
+    """A thing to sell."""
+
+    title: str
+    category: Category
+
+
+class Goods:
+    """Things with different titles, one after the other."""
+
+    def __init__(self, draw: Draw):
+        self.draw, self.taken = draw, dict[str, None]()
+
+    def next(self) -> Good:
+        while True:
+            category = self.draw.choice(tuple(GOODS))
+            words = self.draw.choice(MAKERS), self.draw.choice(LOOKS), self.draw.choice(GOODS[category])
+            title = " ".join(word for word in words if word)
+            if title not in self.taken:
+                self.taken[title] = None
+                return Good(title, category)
+
+
+# The interest of others in what the user lists: offers and bids that become known as time passes.
+
+PEOPLE = 12
+
+
+class Interest(NamedTuple):
+    """Somebody who comes so long after a listing; to haggle is to offer `percent` of its price and go up by `more`
+    percent of the rest.
+    """
+
+    person: EmailAddress
+    after: timedelta
+    percent: int
+    more: int
+
+
+@lru_cache(maxsize=4096)
+def interest_in(seed: int, listing: ListingId, haggled: bool) -> tuple[Interest, ...]:
+    """Who will be interested in a new listing within the hour."""
+    draw, found, minutes = Draw("interest", seed, listing), list[Interest](), 0
+    for person in draw.shuffled([person.id for person in cast(seed, PEOPLE)[1:]])[: draw.integer(0, 3)]:
+        minutes += draw.integer(2, 15)
+        percent, more = (draw.integer(50, 80), draw.integer(20, 80)) if haggled else (100, 0)
+        found.append(Interest(person, timedelta(minutes=minutes), percent, more))
+    return tuple(found)
+
+
+def plan_interest(market: Market, listing: Listing) -> None:
+    """Put down what others will offer or bid for a new listing."""
+    amount = listing.price
+    for number, (person, after, percent, more) in enumerate(interest_in(market.seed, listing.id, listing.negotiable)):
+        at = market.now + after
+        if listing.format == "auction":
+            if number:
+                amount += increment(amount)
+            market.bids.put(Bid(id=market.bids.new_id(), listing=listing.id, bidder=person, amount=amount, at=at))
+        elif listing.negotiable:
+            low = -(-listing.price * percent // 100)
+            market.offers.put(
+                MarketOffer(
+                    id=market.offers.new_id(),
+                    listing=listing.id,
+                    title=listing.title,
+                    buyer=person,
+                    amount=low,
+                    turn="seller",
+                    made=at,
+                    expires=at + OFFER_LASTS,
+                    limit=low + (listing.price - low) * more // 100,
+                )
+            )
+
+
+# When each listing of a new world began and ends, before the listings are there.
+
+Role = Literal["offered", "own", "bought", "sold", "gone", "lapsed"]
+
+
+class Size(NamedTuple):
+    """How many listings a world has: of others, the user's own, what the user bought and sold, and what is over."""
+
+    fixed: int
+    auctions: int
+    own_fixed: int
+    own_auctions: int
+    bought: int
+    sold: int
+    gone: int
+    lapsed: int
+    watched: int
+    people: int
+
+
+SIZES = {
+    "small": Size(10, 4, 2, 2, 2, 2, 1, 1, 2, 25),
+    "default": Size(120, 60, 3, 2, 8, 10, 36, 10, 8, 39),
+    "large": Size(800, 420, 4, 2, 24, 40, 300, 60, 12, 120),
+}
+
+
+class Plan(NamedTuple):
+    """A listing to be; `at` is when it was sold, `number` tells apart those of one role and format."""
+
+    listed: datetime
+    role: Role
+    number: int
+    format: Format
+    ends: datetime
+    at: datetime | None = None
+
+
+def plan_listings(draw: Draw, now: datetime, size: Size) -> list[Plan]:
+    """All listings of a world, the oldest first."""
+    roles: list[tuple[Role, Format, int]] = [
+        ("offered", "fixed price", size.fixed),
+        ("offered", "auction", size.auctions),
+        ("own", "fixed price", size.own_fixed),
+        ("own", "auction", size.own_auctions),
+    ]
+    plans = [plan_open(draw, now, role, number, format) for role, format, count in roles for number in range(count)]
+    past: list[tuple[Role, int]] = [("bought", size.bought), ("sold", size.sold), ("gone", size.gone)]
+    plans += [plan_sold(draw, now, role, number) for role, count in past for number in range(count)]
+    for number in range(size.lapsed):
+        ends = before(draw, now, 0, 40)
+        plans.append(Plan(ends - timedelta(days=30), "lapsed", number, "fixed price", ends))
+    return sorted(plans)
+
+
+def plan_open(draw: Draw, now: datetime, role: Role, number: int, format: Format) -> Plan:
+    if format == "auction":
+        ends = now + timedelta(minutes=draw.integer(120, 6 * 24 * 60))
+        return Plan(ends - timedelta(days=draw.choice((7, 10))), role, number, format, ends)
+    listed = before(draw, now, 3, 18)
+    return Plan(listed, role, number, format, listed + timedelta(days=30))
+
+
+def plan_sold(draw: Draw, now: datetime, role: Role, number: int) -> Plan:
+    """A sale of the past: the first one a week ago or two, the second yesterday."""
+    low, high = {0: (6, 14), 1: (0, 1)}.get(number, (2, 80))
+    at = before(draw, now, low, high)
+    if draw.chance(0.4):
+        return Plan(at - timedelta(days=7), role, number, "auction", at, at)
+    listed = before(draw, at, 2, 20)
+    return Plan(listed, role, number, "fixed price", listed + timedelta(days=30), at)
+
+
+def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
+    """A moment so many whole days ago and some minutes more."""
+    return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(20, 600))
+
 
 CONDITIONS: tuple[Condition, ...] = ("new", "very good", "good", "worn", "for parts")
 

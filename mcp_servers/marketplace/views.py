@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..kit import Entity, Minute
 from ..people import EmailAddress
-from .constants import net
-from .parameters import TradeSide
-from .rules import next_bid, price_now
+from .engine import next_bid, price_now
+from .server import TradeSide
 from .state import (
     BidId,
     Category,
@@ -23,6 +22,7 @@ from .state import (
     MarketTrade,
     MarketTradeId,
     OfferStatus,
+    net,
 )
 
 LATEST_BIDS = 3

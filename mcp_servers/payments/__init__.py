@@ -1,5 +1,6 @@
 """A payment processor: a merchant's invoices, card payments, refunds and webhooks."""
 
+from . import laws
 from .tools import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .server import server
 from .state import Till, WebhookEvent, fee_of
-from .tools_webhooks import MOST_ATTEMPTS, MOST_WEBHOOKS
+from .tools import MOST_ATTEMPTS, MOST_WEBHOOKS, server
 
 
 @server.invariant

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .inventory import opened, status_of, taken, transfer_of
+from .engine import opened, status_of, taken, transfer_of
 from .server import server
 from .state import Chain
-from .tools_card import RETURN_WINDOW
-from .tools_pickups import HOLD, MOST_PICKUPS
+from .tools import HOLD, MOST_PICKUPS, RETURN_WINDOW
 
 
 @server.invariant

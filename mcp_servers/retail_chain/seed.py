@@ -2,15 +2,216 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..people import beginning
 from ..places import Place, places
-from .goods import RANGE
-from .seed_purchases import add_past
-from .state import Chain, Product, Promotion, Stock, Store, Tier, stock_id
+from .engine import add_units
+from .state import (
+    Category,
+    Chain,
+    ChainStoreId,
+    Kept,
+    LoyaltyCard,
+    Pickup,
+    Product,
+    Promotion,
+    Purchase,
+    Return,
+    Stock,
+    Store,
+    Tier,
+    Transfer,
+    Travel,
+    stock_id,
+)
+
+# What the chain sells: things by category with a usual price in cents, and what they can be made of.
+
+MATERIALS = (
+    "acacia", "bamboo", "beech", "brass", "ceramic", "copper", "cork", "cotton", "folding", "glass", "jute", "linen",
+    "marble", "mini", "oak", "rattan", "round", "steel", "travel", "walnut",
+)  # fmt: skip
+THINGS: dict[Category, tuple[tuple[str, int], ...]] = {
+    "bath": (
+        ("bath mat", 1_990),
+        ("mirror", 4_950),
+        ("soap dish", 790),
+        ("towel rail", 2_890),
+        ("toothbrush mug", 590),
+    ),
+    "bedding": (("pillow", 1_790), ("blanket", 3_490), ("mattress topper", 8_900), ("sheet set", 4_290)),
+    "garden": (("garden chair", 5_900), ("plant pot", 1_290), ("watering can", 1_890), ("lantern", 2_490)),
+    "kitchen": (("bread board", 1_690), ("frying pan", 3_990), ("kettle", 4_490), ("salad bowl", 1_590), ("tray", 990)),
+    "lighting": (("ceiling lamp", 7_900), ("desk lamp", 3_290), ("floor lamp", 9_900), ("night light", 1_090)),
+    "office": (("bookend", 890), ("desk tidy", 1_390), ("monitor stand", 3_790), ("office chair", 14_900)),
+    "storage": (("basket", 1_490), ("coat rack", 4_790), ("shelf", 6_900), ("shoe box", 690), ("trunk", 7_490)),
+    "tools": (("hammer", 1_590), ("ladder", 6_490), ("screwdriver set", 2_290), ("tool box", 3_190)),
+}
+RANGE: tuple[tuple[Category, str, int], ...] = tuple(
+    (category, f"{material} {thing}", price)
+    for category, things in THINGS.items()
+    for thing, price in things
+    for material in MATERIALS
+)
+
+
+# What the user did at the chain before the session: purchases, returns, reservations and transfers of every kind.
+
+HOLD = timedelta(hours=48)
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
+    """Each open reservation and each purchase of this week is of a product of its own, so that limits are kept."""
+    now, goods = chain.now, draw.shuffled(list(chain.products))
+    ready, coming, arrived, expired, collected, dropped, recent = goods[:7]
+    store = next(row.id for row in chain.stores if row.is_open(now) and row.closes > 1_300)
+    put_aside(chain, draw, ready, stocked(chain, draw, ready, store).store, now - draw.integer(2, 40) * HOUR)
+    put_moving(chain, draw, coming, now - draw.integer(16, 30) * MINUTE, now + draw.integer(8, 40) * MINUTE, "moving")
+    put_moving(chain, draw, arrived, now - draw.integer(16, 26) * HOUR, now - draw.integer(1, 12) * HOUR, "arrived")
+    past: tuple[tuple[Product, Kept, int], ...] = (
+        (expired, "held", 60),
+        (dropped, "cancelled", 30),
+        (collected, "collected", 50),
+    )
+    for product, status, hours in past:
+        moment = now - draw.integer(hours, hours + 40) * HOUR
+        pickup = put_aside(chain, draw, product, stocked(chain, draw, product).store, moment, status)
+        if status == "collected":
+            buy(chain, draw, product, pickup.store, pickup.quantity, moment + draw.integer(2, 40) * HOUR)
+    days = [
+        draw.integer(2, 6),
+        *(draw.integer(9, 28) if draw.chance(0.6) else draw.integer(31, 330) for _ in range(purchases - 1)),
+    ]
+    for place, ago in enumerate(days):
+        product = recent if place == 0 else draw.choice(goods)
+        moment = now - timedelta(days=ago, minutes=draw.integer(0, 300))
+        buy(chain, draw, product, stocked(chain, draw, product).store, draw.integer(1, 3), moment)
+    put_returns(chain, draw, purchases // 4)
+    put_card(chain, draw)
+    count_supplies(chain)
+
+
+def stocked(chain: Chain, draw: Draw, product: Product, store: ChainStoreId | None = None) -> Stock:
+    """A store's stock of a product: of that store if it carries it, else of any."""
+    rows = chain.stock.where(product=product.id)
+    return next((row for row in rows if row.store == store), draw.choice(rows))
+
+
+def put_aside(
+    chain: Chain, draw: Draw, product: Product, store: ChainStoreId, moment: datetime, status: Kept = "held"
+) -> Pickup:
+    """A reservation; the units of one that is held are there besides those on the shelf."""
+    quantity = draw.integer(1, 2)
+    if status == "held":
+        add_units(chain, store, product.id, quantity)
+    chain.pickups.cause = f"seed/{product.id}"
+    return chain.pickups.put(
+        Pickup(
+            id=chain.pickups.new_id(),
+            store=store,
+            product=product.id,
+            name=product.name,
+            quantity=quantity,
+            price=product.price,
+            reserved=moment,
+            until=moment + HOLD,
+            status=status,
+        )
+    )
+
+
+def put_moving(
+    chain: Chain, draw: Draw, product: Product, departs: datetime, arrives: datetime, status: Travel
+) -> None:
+    """A reservation that comes, or has come, from another store."""
+    source, target = draw.sample(chain.stock.where(product=product.id), 2)
+    pickup = put_aside(chain, draw, product, target.store, departs - 15 * MINUTE)
+    if status == "moving":
+        add_units(chain, target.store, product.id, -pickup.quantity)
+    chain.transfers.cause = f"seed/{product.id}"
+    transfer = chain.transfers.put(
+        Transfer(
+            id=chain.transfers.new_id(),
+            source=source.store,
+            target=target.store,
+            product=product.id,
+            quantity=pickup.quantity,
+            departs=departs,
+            arrives=arrives,
+            status=status,
+        )
+    )
+    chain.pickups.change(pickup.id, transfer=transfer.id, until=arrives + HOLD)
+
+
+def buy(chain: Chain, draw: Draw, product: Product, store: ChainStoreId, quantity: int, moment: datetime) -> None:
+    total = product.price * quantity
+    points = min(total, draw.integer(1, 10) * 50) if draw.chance(0.25) else 0
+    chain.purchases.cause = f"seed/{len(chain.purchases.changes)}"
+    chain.purchases.put(
+        Purchase(
+            id=chain.purchases.new_id(),
+            store=store,
+            product=product.id,
+            name=product.name,
+            quantity=quantity,
+            price=product.price,
+            paid=total - points,
+            points=points,
+            earned=(total - points) // 100,
+            bought=moment,
+        )
+    )
+
+
+def put_returns(chain: Chain, draw: Draw, count: int) -> None:
+    """Some units of older purchases, paid with money alone, were brought back after a few days."""
+    sold = [row for row in chain.purchases if row.points == 0 and row.bought < chain.now - timedelta(days=8)]
+    sold = [row for row in sold if not chain.products[row.product].final_sale]
+    for row in draw.sample(sold, count):
+        quantity = draw.integer(1, row.quantity)
+        chain.returns.cause = f"seed/{row.id}"
+        chain.returns.put(
+            Return(
+                id=chain.returns.new_id(),
+                purchase=row.id,
+                store=row.store,
+                quantity=quantity,
+                refund=row.price * quantity,
+                points=-(row.earned * quantity // row.quantity),
+                at=row.bought + timedelta(days=draw.integer(1, 7)),
+            )
+        )
+
+
+def put_card(chain: Chain, draw: Draw) -> None:
+    """A card with some points left."""
+    change = sum(row.earned - row.points for row in chain.purchases) + sum(row.points for row in chain.returns)
+    points = draw.integer(60, 1_500)
+    opening = max(0, points - change)
+    chain.cards.put(LoyaltyCard(id=chain.cards.new_id(), opening=opening, points=opening + change))
+
+
+def count_supplies(chain: Chain) -> None:
+    """Set for each product what was ever supplied: all units there are and all that were sold."""
+    units = Counter[str]()
+    for stock in chain.stock:
+        units[stock.product] += stock.units
+    for transfer in chain.transfers.where(status="moving"):
+        units[transfer.product] += transfer.quantity
+    for purchase in chain.purchases:
+        units[purchase.product] += purchase.quantity
+    for back in chain.returns:
+        units[chain.purchases[back.purchase].product] -= back.quantity
+    for product in list(chain.products):
+        chain.products.change(product.id, supplied=units[product.id])
+
 
 Id = TypeVar("Id", bound=str)
 

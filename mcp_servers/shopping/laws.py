@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .orders import contents_of
-from .pricing import net_of, points_for, shipping_of
-from .rules import MOST_PIECES
+from .engine import MOST_PIECES, contents_of, net_of, points_for, shipping_of
 from .server import server
 from .state import PACE, RETURN_DAYS, Shop
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 from ..kit import Draw
 from ..people import beginning, cast
 from ..places import Place, places
-from .goods import BRANDS, BULKY, CATALOGUE, COMPLAINT, DOUBT, PRAISE
-from .seed_orders import put_cart, put_past
-from .seed_payment_methods import put_cards, put_coupons, put_gift_cards
+from .engine import Payment, book_order, book_return, cancel_order
+from .goods import BRANDS, BULKY, CARD_BRANDS, CATALOGUE, COMPLAINT, COUPON_NAMES, DOUBT, PRAISE
 from .state import (
+    Account,
     Address,
+    CartLine,
     Category,
+    Coupon,
+    Delivery,
+    GiftCard,
     Item,
+    Order,
+    PaymentCard,
+    PointsLine,
     Product,
     Review,
     Shop,
@@ -22,6 +29,182 @@ from .state import (
     Wish,
     Zone,
 )
+
+# What the customer pays with at the beginning: cards, gift cards with the credit they gave, points, coupons.
+
+
+def put_cards(shop: Shop, draw: Draw, count: int) -> None:
+    """Cards for paying; at least the first is valid."""
+    for place, brand in enumerate(draw.sample(CARD_BRANDS, count)):
+        days = -draw.integer(5, 200) if place and draw.chance(0.4) else draw.integer(100, 1200)
+        shop.cards.put(
+            PaymentCard(
+                id=shop.cards.new_id(),
+                brand=brand,
+                last4=f"{draw.integer(0, 9_999):04d}",
+                expires=shop.now.date() + timedelta(days=days),
+                cvv=f"{draw.integer(0, 999):03d}",
+            )
+        )
+
+
+def put_gift_cards(shop: Shop, draw: Draw, count: int, people: list[str]) -> None:
+    """The account, with the credit of the gift cards redeemed before; at least the first can still be redeemed."""
+    credit, today = 0, shop.now.date()
+    for place, giver in enumerate(draw.sample(people[1:], count)):
+        state = draw.weighted(("open", "redeemed", "expired"), (4, 4, 2)) if place else "open"
+        days = -draw.integer(1, 300) if state == "expired" else draw.integer(20, 600)
+        card = shop.gift_cards.put(
+            GiftCard(
+                id=shop.gift_cards.new_id(),
+                giver=giver,
+                amount=draw.choice((1_000, 1_500, 2_000, 2_500, 5_000)),
+                code=f"{draw.integer(0, 10**8 - 1):08d}",
+                expires=today + timedelta(days=days),
+                redeemed=state == "redeemed",
+            )
+        )
+        credit += card.amount * card.redeemed
+    shop.accounts.put(Account(id=shop.accounts.new_id(), owner=people[0], credit=credit))
+    welcome = PointsLine(
+        id=shop.points_lines.new_id(),
+        kind="welcome",
+        points=draw.integer(10, 60) * 10,
+        at=shop.now - timedelta(days=300),
+    )
+    shop.points_lines.put(welcome)
+
+
+def put_coupons(shop: Shop, draw: Draw, count: int) -> None:
+    """One coupon for any cart, one to have been used, one expired, and others."""
+    today, categories = shop.now.date(), tuple(product.category for product in shop.products)
+    for place, name in enumerate(draw.sample(COUPON_NAMES, count)):
+        percent = draw.choice((5, 10, 15, 20)) if place < 2 or draw.chance(0.6) else None
+        wide = place < 3 or draw.chance(0.3)
+        shop.coupons.put(
+            Coupon(
+                id=shop.coupons.new_id(),
+                name=name,
+                minimum=0 if place == 1 else draw.choice((1_000, 2_000, 3_000, 5_000)) * (1 if wide else 2),
+                expires=today + timedelta(days=-draw.integer(1, 90) if place == 2 else draw.integer(3, 120)),
+                percent=percent,
+                amount=None if percent else draw.choice((300, 500, 1_000, 1_500)),
+                category=None if wide else draw.choice(categories),
+            )
+        )
+
+
+# The past of the customer: orders in every phase of their life, one of them with a coupon, and a cart half filled.
+
+Phase = Literal["placed", "packed", "shipped", "recent", "old", "cancelled"]
+FIRST: tuple[Phase, ...] = ("placed", "placed", "recent", "recent", "recent", "old")
+OTHERS: tuple[Phase, ...] = ("placed", "packed", "shipped", "recent", "recent", "old", "old", "cancelled")
+
+
+class Age(NamedTuple):
+    """How long ago an order of a phase was placed, in minutes."""
+
+    least: int
+    most: int
+
+
+HOUR, DAY = 60, 24 * 60
+AGES: dict[Phase, Age] = {
+    "placed": Age(3, 50),
+    "packed": Age(5 * HOUR, 18 * HOUR),
+    "shipped": Age(21 * HOUR, 46 * HOUR),
+    "recent": Age(4 * DAY, 14 * DAY),
+    "old": Age(20 * DAY, 200 * DAY),
+    "cancelled": Age(2 * DAY, 100 * DAY),
+}
+WAYS: dict[Phase, tuple[Delivery, ...]] = {
+    "placed": ("standard", "standard", "express"),
+    "packed": ("standard",),
+    "shipped": ("standard",),
+}
+
+
+def put_past(shop: Shop, draw: Draw, count: int) -> None:
+    """So many orders, the oldest first. The second coupon was used for the first of them."""
+    now = shop.now
+    phases = [*FIRST, *(draw.choice(OTHERS) for _ in range(count - len(FIRST)))]
+    moments = [(now - timedelta(minutes=draw.integer(*AGES[phase])), phase) for phase in phases]
+    coupon = list(shop.coupons)[1]
+    for place, (at, phase) in enumerate(sorted(moments)):
+        shop.now = at
+        if place == 0:
+            shop.coupons.change(coupon.id, applied=True)
+        order = put_order(shop, draw, phase)
+        if order is None:
+            continue
+        if phase == "cancelled":
+            shop.now = at + timedelta(minutes=30)
+            cancel_order(shop, order)
+        elif phase == "old" and draw.chance(0.3):
+            put_return(shop, draw, order)
+    shop.now = now
+
+
+def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
+    """An order of one to three items, delivered home or to a pickup point; none when nothing is left to buy."""
+    pickup = next(row for row in shop.addresses if row.kind == "pickup point")
+    ways: tuple[Delivery, ...] = ("standard", "standard", "express", "pickup")
+    delivery = draw.choice(WAYS.get(phase, ways))
+    address = pickup if delivery == "pickup" else next(iter(shop.addresses))
+    count = draw.integer(2, 3) if phase == "recent" else draw.weighted((1, 2, 3), (5, 2, 1))
+    for quantity in draw.sample((1, 2, 2, 3), count):
+        put_line(shop, draw, quantity, bulky=delivery == "standard")
+    return book_order(shop, address, delivery, Payment(draw.choice(list(shop.cards)))) if shop.cart else None
+
+
+def put_line(shop: Shop, draw: Draw, quantity: int, bulky: bool) -> None:
+    """Some of an item that is not in the cart yet and of which the customer may have so many more, if there is one."""
+    items = draw.sample(list(shop.items), 30)
+    item = next((item for item in items if fits(shop, item, quantity, bulky)), None)
+    if item is not None:
+        put_in_cart(shop, item, quantity)
+
+
+def fits(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
+    product = shop.products[item.product]
+    owned = sum(line.remaining for line in shop.bought(product.id))
+    within = product.limit is None or owned + quantity <= product.limit
+    fresh = all(line.product != product.id for line in shop.cart)
+    return item.stock >= quantity and within and fresh and (bulky or not product.bulky)
+
+
+def put_in_cart(shop: Shop, item: Item, quantity: int) -> None:
+    shop.cart_lines.put(
+        CartLine(
+            id=shop.cart_lines.new_id(),
+            item=item.id,
+            product=item.product,
+            title=item.title,
+            option=item.option,
+            price=item.price,
+            quantity=quantity,
+        )
+    )
+
+
+def put_return(shop: Shop, draw: Draw, order: Order) -> None:
+    """All pieces of the first line of an order went back some days after they came."""
+    line = shop.lines.where(order=order.id)[0]
+    shop.now = latest(order, draw)
+    book_return(shop, order, line, line.quantity, draw.choice(("does not fit", "not as described")))
+
+
+def latest(order: Order, draw: Draw) -> datetime:
+    return order.arrives + timedelta(days=draw.integer(1, 10), minutes=draw.integer(0, 600))
+
+
+def put_cart(shop: Shop, draw: Draw) -> None:
+    """One thing in the cart, and at times another that has sold out since it was put there."""
+    put_line(shop, draw, draw.choice((1, 2)), bulky=True)
+    if draw.chance(0.06):
+        gone = next(item for item in shop.items if item.stock == 0)
+        if all(line.product != gone.product for line in shop.cart):
+            put_in_cart(shop, gone, 1)
 
 
 class Size(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from .server import server
 from .state import (
     COMMENTS_AN_HOUR,
     DAY,
@@ -17,6 +16,7 @@ from .state import (
     Network,
     same_text,
 )
+from .tools import server
 
 
 @server.invariant

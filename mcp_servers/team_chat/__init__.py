@@ -1,5 +1,6 @@
 """A chat of a team: channels, messages in threads, reactions and pins."""
 
+from . import laws
 from .tools import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server"]

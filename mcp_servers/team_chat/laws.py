@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Any, TypeVar
 
 from ..kit import Table
-from .server import server
 from .state import EDIT_WINDOW, GENERAL, MOST_PINS, Chat, ChatMembership, ChatMessage, ChatPin, ChatReaction
+from .tools import server
 
 Row = TypeVar("Row", ChatMessage, ChatMembership, ChatPin, ChatReaction)
 

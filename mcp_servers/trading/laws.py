@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from ..people import beginning
+from .engine import OTHER, crosses, displayed, resting, settled
 from .hours import round_at
-from .market import crosses, resting
-from .matching import OTHER, displayed, settled
-from .server import server
 from .state import Broker, Portfolio, Side, StockId, StockOrder
-from .tools_watchlists import MOST_WATCHED
+from .tools import MOST_WATCHED, server
 
 
 def value(order: StockOrder) -> int:

@@ -9,9 +9,8 @@ from typing import NamedTuple, TypeVar, get_args
 from ..fake_text import Words
 from ..kit import Draw, fresh
 from ..people import beginning
+from .engine import reserve, resting
 from .hours import ONE_DAY, Exchange, next_closing, quoted_round, sessions
-from .market import resting
-from .matching import reserve
 from .state import (
     Broker,
     Duration,

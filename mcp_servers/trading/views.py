@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import Literal
 
 from ..kit import Entity, Minute
+from .engine import Level, band, displayed, middle, previous_close
 from .hours import Exchange, is_open, quoted_round
-from .market import Level, band, middle, previous_close
-from .matching import displayed
 from .state import (
     Broker,
     Duration,

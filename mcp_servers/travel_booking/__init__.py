@@ -1,5 +1,6 @@
 """A travel agency: flights with seats and fares, hotels by night, passports, miles, and what it all cost."""
 
-from .tools import server
+from . import laws, tools_flights, tools_hotels
+from .server import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server", "tools_flights", "tools_hotels"]

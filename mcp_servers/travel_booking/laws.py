@@ -6,9 +6,19 @@ from collections import Counter
 from datetime import date
 from itertools import pairwise
 
-from .fares import BAG_FEE, FARES, MOST_BAGS, cabin_for, miles_for, price_of, refund_of
-from .hotels import strangers
-from .seats import cabin_of, places_left, seats_of
+from .engine import (
+    BAG_FEE,
+    FARES,
+    MOST_BAGS,
+    cabin_for,
+    cabin_of,
+    miles_for,
+    places_left,
+    price_of,
+    refund_of,
+    seats_of,
+    strangers,
+)
 from .server import server
 from .state import HotelRoomId, Travel
 

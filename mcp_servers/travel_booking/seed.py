@@ -3,19 +3,222 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import lru_cache
+from math import acos, cos, radians, sin
 from typing import NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..people import EmailAddress, Person, beginning, cast
-from ..places import CITIES, town
+from ..places import CITIES, City, places, town
 from ..shared_records import BookingCode, bookings
-from .fares import BAG_FEE, FARES, MOST_BAGS, cabin_for, miles_for, price_of, refund_of
-from .ledger import add_miles, pay
-from .rules import overlap
-from .schedule import Schedule, light_price
-from .seats import free_seats, places_left
-from .seed_hotels import put_hotels, put_stays
-from .state import ONE_DAY, BookingStatus, Fare, Flight, FlightBooking, Travel, Traveller
+from .engine import (
+    BAG_FEE,
+    BUSINESS_ROWS,
+    FARES,
+    LETTERS,
+    MOST_BAGS,
+    add_miles,
+    cabin_for,
+    fewest_left,
+    free_seats,
+    miles_for,
+    overlap,
+    pay,
+    places_left,
+    price_of,
+    refund_of,
+    seats_of,
+)
+from .state import (
+    ONE_DAY,
+    BookingStatus,
+    Fare,
+    Flight,
+    FlightBooking,
+    FlightId,
+    Hotel,
+    HotelRoom,
+    HotelStay,
+    Travel,
+    Traveller,
+)
+
+# The flights of a world before they have rows: routes, times, prices, and how full they are.
+
+AIRLINES = {
+    "AU": "Aurora Air", "BQ": "Blue Quay", "CL": "Cloudline", "FJ": "Fjord Wings", "HZ": "Horizon Jet",
+    "MK": "Meridian", "NV": "Nova Skies", "PX": "Pax Aero", "RV": "Riviera Air", "SW": "Swiftwind",
+}  # fmt: skip
+MINUTES = tuple(range(0, 60, 5))
+BY_NAME = {city.name: city for city in CITIES}
+
+
+@lru_cache(maxsize=len(CITIES) ** 2)
+def kilometres(one: str, other: str) -> int:
+    """The great circle between two cities, in whole kilometres."""
+    (a, b), (c, d) = (
+        (radians(city.latitude / 1_000_000), radians(city.longitude / 1_000_000))
+        for city in (BY_NAME[one], BY_NAME[other])
+    )
+    return round(6371 * acos(min(1.0, sin(a) * sin(c) + cos(a) * cos(c) * cos(b - d))))
+
+
+def flying_time(distance: int) -> timedelta:
+    """Forty minutes and the way at 800 km an hour, to the next five minutes."""
+    minutes = 40 + distance * 60 // 800
+    return timedelta(minutes=minutes + -minutes % 5)
+
+
+class Schedule:
+    """Draws flights; no two have one number."""
+
+    def __init__(self, draw: Draw, cities: list[City]):
+        self.draw, self.cities = draw, cities
+        self.numbers: dict[str, None] = {}
+
+    def number(self) -> str:
+        while True:
+            number = f"{self.draw.choice(tuple(AIRLINES))} {self.draw.integer(100, 9_999)}"
+            if number not in self.numbers:
+                self.numbers[number] = None
+                return number
+
+    def hour(self, day: datetime) -> datetime:
+        """A moment of a day at which flights leave."""
+        return day.replace(hour=self.draw.integer(6, 21), minute=self.draw.choice(MINUTES))
+
+    def flight(
+        self,
+        id: FlightId,
+        origin: str,
+        destination: str,
+        departs: datetime,
+        price: int | None = None,
+        full: bool = False,
+    ) -> Flight:
+        """A flight; its price in cents is drawn by its distance unless given. Full: only business has places."""
+        number, distance = self.number(), kilometres(origin, destination)
+        return Flight(
+            id=id,
+            number=number,
+            airline=AIRLINES[number[:2]],
+            origin=origin,
+            destination=destination,
+            departs=departs,
+            arrives=departs + flying_time(distance),
+            price=price or 100 * (self.draw.integer(25, 70) + distance * self.draw.integer(3, 8) // 100),
+            distance=distance,
+            rows=(rows := self.draw.integer(5, 9)),
+            sold=self.sold(rows, full),
+        )
+
+    def sold(self, rows: int, full: bool) -> tuple[str, ...]:
+        """The seats of strangers, which leave three or more in each cabin unless the flight is full."""
+        first = BUSINESS_ROWS * len(LETTERS)
+        seats = seats_of(rows)
+        front, back = seats[:first], seats[first:]
+        count = len(back) if full else self.draw.integer(len(back) // 4, len(back) - 3)
+        taken = {*self.draw.sample(front, self.draw.integer(2, first - 3)), *self.draw.sample(back, count)}
+        return tuple(seat for seat in seats if seat in taken)
+
+
+def light_price(price: int, fare: Fare) -> int:
+    """The light price of a flight on which this fare costs so many cents."""
+    return price * 100 // FARES[fare].price
+
+
+# The hotels of a world with their rooms, and the stays that are booked in them.
+
+NAMES = (
+    "Amber", "Anchor", "Arcade", "Atlas", "Beacon", "Bellevue", "Bridge", "Canal", "Cathedral", "Cedar", "Chestnut",
+    "Compass", "Coral", "Crescent", "Crown", "Emerald", "Falcon", "Garden", "Harbour", "Heron", "Ivory", "Juniper",
+    "Lakeside", "Lantern", "Laurel", "Lighthouse", "Magnolia", "Maple", "Meridian", "Mirador", "Opera", "Orchard",
+    "Palace", "Pearl", "Regent", "Riverside", "Saffron", "Terrace", "Velvet", "Willow",
+)  # fmt: skip
+FORMS = ("{} Hotel", "Hotel {}", "{} Inn", "{} Suites", "The {} House", "{} Lodge", "Grand {}", "{} Rooms")
+
+
+class RoomKind(NamedTuple):
+    name: str
+    sleeps: int
+    percent: int
+
+
+KINDS = (
+    RoomKind("double", 2, 100), RoomKind("single", 1, 70), RoomKind("family", 4, 150), RoomKind("suite", 3, 220),
+)  # fmt: skip
+
+
+def put_hotels(travel: Travel, draw: Draw, cities: list[str], count: int, kinds: int) -> None:
+    """Hotels in the cities that flights go to, in turn; those of the user's town stand at places of the town."""
+    names, home = dict[str, None](), town(travel.seed)
+    local = [place for place in places(travel.seed) if place.kind == "hotel"]
+    for number in range(count):
+        city = [*cities[1:], cities[0]][number % len(cities)]
+        place = local.pop(0) if city == home.name and local else None
+        name = place.name if place else fresh_name(draw, names)
+        names[name] = None
+        stars = draw.weighted((2, 3, 4, 5), (2, 4, 3, 1))
+        hotel = travel.hotels.put(
+            Hotel(
+                id=travel.hotels.new_id(),
+                name=name,
+                city=city,
+                stars=stars,
+                free_days=draw.choice((0, 1, 1, 2, 3, 5)),
+                place=place.id if place else None,
+            )
+        )
+        base = stars * draw.integer(22, 48)
+        for kind in KINDS[:kinds]:
+            travel.rooms.put(
+                HotelRoom(
+                    id=travel.rooms.new_id(),
+                    hotel=hotel.id,
+                    kind=kind.name,
+                    sleeps=kind.sleeps,
+                    price=base * kind.percent // 100 * 100,
+                    count=draw.integer(2, 8),
+                )
+            )
+
+
+def fresh_name(draw: Draw, taken: dict[str, None]) -> str:
+    """A hotel's name that no other hotel has."""
+    while True:
+        name = draw.choice(FORMS).format(draw.choice(NAMES))
+        if name not in taken:
+            return name
+
+
+def put_stays(travel: Travel, draw: Draw, count: int) -> None:
+    """Stays to come, no two of one traveller close to each other; one in five is cancelled, some begin today."""
+    people, rooms = draw.shuffled(list(travel.travellers)), list(travel.rooms)
+    while len(travel.stays) < count:
+        room, nights = draw.choice(rooms), draw.integer(1, 4)
+        place = len(travel.stays) % len(people)
+        round = len(travel.stays) // len(people)
+        arrival = travel.now.date() + timedelta(days=18 * round + draw.integer(0, 12))
+        if fewest_left(travel, room, arrival, nights) < 1:
+            continue
+        cancelled = arrival > travel.now.date() and draw.chance(0.2)
+        price = room.price * nights
+        stay = travel.stays.put(
+            HotelStay(
+                id=travel.stays.new_id(),
+                room=room.id,
+                traveller=people[place].id,
+                arrival=arrival,
+                nights=nights,
+                guests=draw.integer(1, room.sleeps),
+                status="cancelled" if cancelled else "booked",
+                price=price,
+                refunded=price if cancelled else 0,
+            )
+        )
+        pay(travel, price, "hotel", stay=stay.id)
+        pay(travel, -stay.refunded, "refund", stay=stay.id)
+
 
 Id = TypeVar("Id", bound=str)
 FARE_NAMES: tuple[Fare, ...] = tuple(FARES)

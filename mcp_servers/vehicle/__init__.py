@@ -1,5 +1,6 @@
 """A car: engine, gears and brake, doors and windows, climate, navigation, trips, fuel or charge, service."""
 
-from .tools import server
+from . import laws, tools
+from .server import server
 
-__all__ = ["server"]
+__all__ = ["laws", "server", "tools"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from .features import FEATURES
-from .motion import energy_for, energy_now, present
+from .engine import HOUR, STATIONS, energy_for, energy_now, is_open, present, price_of
 from .server import server
-from .service_stations import HOUR, STATIONS, is_open, price_of
-from .state import Garage
-from .tools_body import HALF
-from .tools_driving import LOW_TYRE, SAFE_SPEED, VALET_SPEED
+from .state import FEATURES, Garage
+from .tools import HALF, LOW_TYRE, SAFE_SPEED, VALET_SPEED
 
 
 @server.invariant

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from .server import server
 from .state import BREAKOUT_SEATS, EARLY, KEPT, OVERTIME, Studio, is_weak
+from .tools import server
 
 
 @server.invariant

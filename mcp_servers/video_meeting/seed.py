@@ -8,8 +8,21 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
-from .phrases import TITLES
 from .state import KEPT, PLANS, MeetingGuest, MeetingSession, Recording, Studio, VideoMeeting, draw_delay, is_weak
+
+# The titles of seeded meetings.
+
+TOPICS = (
+    "billing", "brand", "churn", "cloud", "compliance", "content", "conversion", "delivery", "feedback", "forecast",
+    "incident", "inventory", "kitchen", "marketing", "onboarding", "partner", "payroll", "platform", "pricing",
+    "privacy", "recruiting", "roadmap", "storage", "strategy", "supplier", "support", "translation", "warehouse",
+)  # fmt: skip
+FORMS = (
+    "briefing call", "catch-up", "check-in", "deep dive", "dry run", "handover", "huddle", "interview", "jam session",
+    "panel", "progress call", "rehearsal", "round table", "status call", "stand-up", "walkthrough", "webinar",
+)  # fmt: skip
+TITLES = tuple(f"{topic} {form}" for topic in TOPICS for form in FORMS)
+
 
 Id = TypeVar("Id", bound=str)
 DURATIONS = (20, 30, 30, 45, 45, 60)

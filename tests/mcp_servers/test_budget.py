@@ -10,8 +10,7 @@ import pytest
 from calling import do, find_row, refused, small_worlds
 
 from mcp_servers.budget import server
-from mcp_servers.budget.months import after, day_in, month_of, months
-from mcp_servers.budget.state import Budget, Budgets, Category
+from mcp_servers.budget.state import Budget, Budgets, Category, after, day_in, month_of, months
 from mcp_servers.kit import Session
 from mcp_servers.people import cast
 from mcp_servers.shared_records import bookings, invoices

@@ -9,8 +9,7 @@ import pytest
 from calling import do, refused
 
 from mcp_servers.calendar import server
-from mcp_servers.calendar.recurrence import occurrences
-from mcp_servers.calendar.state import Agenda, Calendar, Event, Invitation
+from mcp_servers.calendar.state import Agenda, Calendar, Event, Invitation, occurrences
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 

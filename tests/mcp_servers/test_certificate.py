@@ -64,14 +64,14 @@ def edit(path: Path, before: str, after: str) -> None:
 def test_a_comment_changes_no_identity_and_a_reply_or_a_schema_does_and_the_first_differing_call_is_named(shop):
     servers = shop / "mcp_servers"
     edit(
-        servers / "banking" / "tools_cards.py",
+        servers / "banking" / "tools.py",
         "from __future__",
         "# A comment.\n\n\nfrom __future__",
     )
     edit(servers / "kit" / "times.py", "from __future__", "# Another one.\nfrom __future__")
-    edit(servers / "payments" / "tools_invoices.py", "LONGEST_TERM:\n", "LONGEST_TERM or amount % 7 == 0:\n")
-    edit(servers / "calendar" / "tools_browse.py", "choose days closer together", "choose closer days")
-    edit(servers / "email" / "parameters.py", "Field(ge=1, le=", "Field(ge=1, le=1")
+    edit(servers / "payments" / "tools.py", "LONGEST_TERM:\n", "LONGEST_TERM or amount % 7 == 0:\n")
+    edit(servers / "calendar" / "tools.py", "choose days closer together", "choose closer days")
+    edit(servers / "email" / "tools.py", "Field(ge=1, le=", "Field(ge=1, le=1")
     names = ("banking", "payments", "calendar", "email")
     done = command(shop, "--check", *(word for name in names for word in ("--server", name)))
     assert done.returncode == 1

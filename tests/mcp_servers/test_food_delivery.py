@@ -11,9 +11,8 @@ from calling import do, refused, small_worlds
 
 from mcp_servers.distance import metres, narrowing
 from mcp_servers.food_delivery import server
-from mcp_servers.food_delivery.cart import MOST_PORTIONS, discount_of
-from mcp_servers.food_delivery.menus import MENUS, menu
-from mcp_servers.food_delivery.order_lifecycle import distance, fee_for, needed, rating, riding
+from mcp_servers.food_delivery.engine import MOST_PORTIONS, discount_of, distance, fee_for, needed, rating, riding
+from mcp_servers.food_delivery.seed import MENUS, menu
 from mcp_servers.food_delivery.state import Delivery, Dish, Order, Promo, Restaurant
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.places import Place, PlaceId

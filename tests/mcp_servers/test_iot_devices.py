@@ -10,9 +10,9 @@ from calling import change_state, check_refusals, do, later, refused, world_with
 
 from mcp_servers.iot_devices import server
 from mcp_servers.iot_devices.clock import battery, vacuum_now
-from mcp_servers.iot_devices.device_types import KINDS
-from mcp_servers.iot_devices.sensors import is_raining, reading
+from mcp_servers.iot_devices.engine import is_raining, reading
 from mcp_servers.iot_devices.state import (
+    KINDS,
     EventPart,
     Home,
     HomeEvent,

@@ -13,10 +13,8 @@ from calling import do, refused
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 from mcp_servers.maps import server
-from mcp_servers.maps.hours import free_spaces, is_open
-from mcp_servers.maps.routing import find_route, network
-from mcp_servers.maps.state import Mode, Road, TownMap, TownPlace
-from mcp_servers.maps.traffic import flow, seconds
+from mcp_servers.maps.engine import find_route, flow, network, seconds
+from mcp_servers.maps.state import Mode, Road, TownMap, TownPlace, free_spaces, is_open
 from mcp_servers.places import places
 
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -11,9 +11,20 @@ from calling import do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.marketplace import server
-from mcp_servers.marketplace.constants import available, fee, held, increment, least_offer, net
 from mcp_servers.marketplace.seed import seed as opening
-from mcp_servers.marketplace.state import Bid, Listing, Market, MarketOffer, MarketTrade
+from mcp_servers.marketplace.state import (
+    Bid,
+    Listing,
+    Market,
+    MarketOffer,
+    MarketTrade,
+    available,
+    fee,
+    held,
+    increment,
+    least_offer,
+    net,
+)
 
 LAMP: dict[str, Any] = {
     "title": "Brass reading lamp",

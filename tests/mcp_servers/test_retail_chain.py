@@ -14,7 +14,7 @@ from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 from mcp_servers.places import Place, PlaceId
 from mcp_servers.retail_chain import server
-from mcp_servers.retail_chain.inventory import TIERS, available, discounted, price_in, spent, tier
+from mcp_servers.retail_chain.engine import TIERS, available, discounted, price_in, spent, tier
 from mcp_servers.retail_chain.state import Chain, Pickup, Product, Purchase, Stock, Store
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

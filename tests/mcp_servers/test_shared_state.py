@@ -40,7 +40,7 @@ ALLOWED = {
     "training_worker.prove.result_schema.hints": "types by name",
     "training_worker.prove.result_schema.parts_with_ids": "types by name",
     "mcp_servers.fake_text.GENERATOR": "each thread has its own",
-    "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
+    "mcp_servers.maps.engine.network": "frozen by networkx.freeze",
     "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
     "training_worker.prove.edge_probe.laboratory": "its world is forked before a call; its context is read",
     "training_worker.prove.event_data.as_tuple": "a validator of pydantic's, around a function",

@@ -11,6 +11,7 @@ from calling import change_state, do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.trading import server
+from mcp_servers.trading.engine import Level, middle, previous_close, priority, resting, without
 from mcp_servers.trading.hours import (
     is_open,
     last_closing,
@@ -21,8 +22,6 @@ from mcp_servers.trading.hours import (
     round_at,
     start_of,
 )
-from mcp_servers.trading.market import Level, middle, previous_close, resting, without
-from mcp_servers.trading.matching import priority
 from mcp_servers.trading.state import Broker, Portfolio, PortfolioId, Stock
 
 FRIDAY = datetime(2026, 3, 6, 12)

@@ -12,10 +12,15 @@ from mcp_servers.kit import Session, minute_text
 from mcp_servers.places import places, town
 from mcp_servers.shared_records import bookings
 from mcp_servers.travel_booking import server
-from mcp_servers.travel_booking.fares import FARES, price_of, upgrade_miles
-from mcp_servers.travel_booking.hotels import rooms_left
-from mcp_servers.travel_booking.rules import COUNTRIES
-from mcp_servers.travel_booking.seats import free_seats, places_left
+from mcp_servers.travel_booking.engine import (
+    COUNTRIES,
+    FARES,
+    free_seats,
+    places_left,
+    price_of,
+    rooms_left,
+    upgrade_miles,
+)
 from mcp_servers.travel_booking.seed import is_free
 from mcp_servers.travel_booking.state import ONE_DAY, Flight, FlightBooking, HotelRoom, Travel, Traveller
 

@@ -13,10 +13,8 @@ from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
 from mcp_servers.places import Place
 from mcp_servers.vehicle import server
-from mcp_servers.vehicle.features import FEATURES
-from mcp_servers.vehicle.motion import cosine, distance, energy_for, minutes_for
-from mcp_servers.vehicle.service_stations import is_busy, is_fully_booked
-from mcp_servers.vehicle.state import Garage
+from mcp_servers.vehicle.engine import cosine, distance, energy_for, is_busy, is_fully_booked, minutes_for
+from mcp_servers.vehicle.state import FEATURES, Garage
 
 Drive = Session[Garage]
 

@@ -1,0 +1,159 @@
+"""Refusals of the budgets, and what time does: recurring expenses and the opening of a new month."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from ..kit import ToolError
+from ..people import EmailAddress
+from ..shared_records import BookingCode, InvoiceId
+from .state import (
+    Budget,
+    BudgetCategoryId,
+    BudgetId,
+    Budgets,
+    Category,
+    Expense,
+    ExpenseId,
+    Recurring,
+    after,
+    month_of,
+    months,
+)
+
+# When the budgets refuse: what is only to be viewed, over its limit, closed, used already.
+
+
+def editable(budgets: Budgets, id: BudgetId) -> Budget:
+    """The budget, which the user may change. Raises ToolError when it is only to be viewed."""
+    budget = budgets.budgets[id]
+    if budget.access == "view":
+        raise ToolError("view_only", f"You may only look at {id} ({budget.name}); use a budget you can edit.")
+    return budget
+
+
+def open_category(budgets: Budgets, id: BudgetCategoryId) -> tuple[Category, Budget]:
+    """The category and its budget, which the user may change. Raises ToolError otherwise."""
+    row = budgets.categories[id]
+    return row, editable(budgets, row.budget)
+
+
+def require_left(budgets: Budgets, row: Category, amount: int) -> None:
+    left = budgets.left(row)
+    if amount > left:
+        raise ToolError(
+            "budget_exceeded", f"{row.id} ({row.name}) has {left} cents left this month; spend less or move some there."
+        )
+
+
+def require_open_day(budgets: Budgets, day: date) -> None:
+    """Raises ToolError for a day that is not over yet, or in a month that is closed."""
+    today = budgets.now.date()
+    if day > today:
+        raise ToolError("in_the_future", f"{day} is after today, {today}; record an expense once it is made.")
+    if month_of(day) < budgets.month:
+        raise ToolError("month_closed", f"{month_of(day)} is closed; only {budgets.month} can be changed.")
+
+
+def require_member(budget: Budget, person: EmailAddress) -> None:
+    if person not in budget.members:
+        raise ToolError("not_a_member", f"{person} is no member of {budget.id}; list_budgets shows its members.")
+
+
+def require_receipt(
+    budgets: Budgets, budget: Budget, amount: int, invoice: InvoiceId | None, booking: BookingCode | None
+) -> None:
+    """Raises ToolError when a receipt is missing, one too many, used already, or of less than the expense."""
+    if invoice is not None and booking is not None:
+        raise ToolError("two_receipts", "An expense has one receipt; name the invoice or the booking, not both.")
+    if invoice is None and booking is None:
+        if amount > budget.receipt_above:
+            raise ToolError(
+                "receipt_required",
+                f"Expenses above {budget.receipt_above} cents need a receipt in {budget.id}; name it.",
+            )
+        return
+    worth = budgets.invoices[invoice].amount if invoice is not None else 0
+    worth = budgets.bookings[booking].amount if booking is not None else worth
+    used = budgets.expenses.where(receipt=invoice or booking)
+    if used:
+        raise ToolError(
+            "duplicate_receipt", f"{used[0].id} ({used[0].description}) already has this receipt; name another."
+        )
+    if amount > worth:
+        raise ToolError("over_receipt", f"That receipt is of {worth} cents; record at most these.")
+
+
+def require_within_total(budgets: Budgets, budget: Budget, more: int) -> None:
+    """Raises ToolError when the categories of a budget would plan so much more than it has a month."""
+    free = budget.monthly_total - budgets.planned(budget.id)
+    if more > free:
+        raise ToolError(
+            "over_total", f"{budget.id} ({budget.name}) has {free} cents a month that are not planned; plan less."
+        )
+
+
+# What time alone does: recurring expenses come on their day, and a new month opens every category afresh.
+
+
+def turn(budgets: Budgets) -> Budgets:
+    """Bring a draft up to its clock: recurring expenses that were due, then the months that have ended."""
+    today = budgets.now.date()
+    for rule in due(budgets):
+        while rule.next_day <= today:
+            budgets.expenses.put(occurrence(budgets, rule))
+            rule = budgets.recurring.change(rule.id, next_month=after(rule.next_month))
+    for row in ended(budgets):
+        budgets.categories.put(opened(budgets, row))
+    return budgets
+
+
+def due(budgets: Budgets) -> list[Recurring]:
+    """The recurring expenses whose day has come."""
+    today = budgets.now.date()
+    return [rule for rule in budgets.recurring if rule.next_day <= today]
+
+
+def ended(budgets: Budgets) -> list[Category]:
+    """The categories whose month is over."""
+    month = budgets.month
+    return [row for row in budgets.categories if row.month < month]
+
+
+def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
+    """The expense a rule makes in the month that is next, with an id that does not depend on when it is written."""
+    category = budgets.categories[rule.category]
+    return Expense(
+        id=id_of(budgets, rule),
+        category=rule.category,
+        description=rule.description,
+        amount=rule.amount,
+        day=rule.next_day,
+        paid_by=budgets.budgets[category.budget].members[0],
+        recurring=rule.id,
+    )
+
+
+def id_of(budgets: Budgets, rule: Recurring) -> ExpenseId:
+    own = budgets.expenses
+    cause, tried = own.cause, own.tried
+    own.cause, own.tried = f"recurring/{rule.id}/{rule.next_month}", 0
+    id = own.new_id()
+    own.cause, own.tried = cause, tried
+    return id
+
+
+def opened(budgets: Budgets, row: Category) -> Category:
+    """The category in the month that is open now: an envelope keeps what was left of each month before."""
+    saved = row.saved
+    for month in months(row.month, budgets.month):
+        if month < budgets.month:
+            moved = row.moved if month == row.month else 0
+            saved += row.monthly_limit + moved - budgets.spent(row.id, month)
+    return replace(row, month=budgets.month, saved=saved if row.envelope else 0, moved=0)
+
+
+def turned(budgets: Budgets) -> Budgets:
+    """The budgets as they are now, for tools that only look: a copy that is up to date, when time did something."""
+    return turn(budgets.draft()) if due(budgets) or ended(budgets) else budgets

@@ -1,0 +1,136 @@
+"""Inventory: units on the shelf, put aside and on the way; and the price of a product in a store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+
+from ..kit import ToolError, minute_text
+from .state import Chain, ChainProductId, ChainStoreId, Pickup, Stock, Store, Tier, Transfer, stock_id
+from .views import PickupStatus, PickupView
+
+TIERS: dict[Tier, int] = {"basic": 0, "silver": 30_000, "gold": 100_000}
+RANK: dict[Tier, int] = {"basic": 0, "silver": 1, "gold": 2}
+YEAR, WEEK = timedelta(days=365), timedelta(days=7)
+
+
+def take_in(chain: Chain) -> None:
+    """Put what has arrived by transfer on the shelves: what every write begins with."""
+    for transfer in chain.transfers.where(status="moving"):
+        if transfer.arrives <= chain.now:
+            add_units(chain, transfer.target, transfer.product, transfer.quantity)
+            chain.transfers.change(transfer.id, status="arrived")
+
+
+def add_units(chain: Chain, store: ChainStoreId, product: ChainProductId, units: int) -> None:
+    id = stock_id(store, product)
+    chain.stock.change(id, units=chain.stock[id].units + units)
+
+
+def status_of(chain: Chain, pickup: Pickup) -> PickupStatus:
+    """Where a reservation stands now."""
+    if pickup.status != "held":
+        return pickup.status
+    transfer = transfer_of(chain, pickup)
+    if transfer is not None and chain.now < transfer.departs:
+        return "requested"
+    if transfer is not None and chain.now < transfer.arrives:
+        return "in_transit"
+    return "ready" if chain.now <= pickup.until else "expired"
+
+
+def transfer_of(chain: Chain, pickup: Pickup) -> Transfer | None:
+    return None if pickup.transfer is None else chain.transfers[pickup.transfer]
+
+
+def view(chain: Chain, pickup: Pickup) -> PickupView:
+    """A reservation as the user sees it."""
+    transfer = transfer_of(chain, pickup)
+    return PickupView(
+        id=pickup.id,
+        name=pickup.name,
+        product=pickup.product,
+        store=pickup.store,
+        quantity=pickup.quantity,
+        total=pickup.price * pickup.quantity,
+        status=status_of(chain, pickup),
+        until=pickup.until,
+        departs=transfer.departs if transfer else None,
+        arrives=transfer.arrives if transfer else None,
+    )
+
+
+def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock:
+    """The stock of a product in a store. Raises ToolError when the store does not carry it."""
+    name, goods = chain.stores[store].name, chain.products[product].name
+    found = chain.stock.get(stock_id(store, product))
+    if found is None:
+        raise ToolError("not_stocked_here", f"{name} does not carry the {goods}; check_store_stock shows who does.")
+    return found
+
+
+def available(chain: Chain, stock: Stock) -> int:
+    """The units of a product in a store that nobody has reserved."""
+    return stock.units + unsettled(chain, stock.product)[stock.store]
+
+
+def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
+    """By store, the units of a product that have arrived and are not on the shelf yet, less those put aside."""
+    units = defaultdict[ChainStoreId, int](int)
+    for transfer in chain.transfers.where(product=product):
+        if transfer.status == "moving" and transfer.arrives <= chain.now:
+            units[transfer.target] += transfer.quantity
+    for pickup in chain.pickups.where(product=product):
+        if status_of(chain, pickup) == "ready":
+            units[pickup.store] -= pickup.quantity
+    return units
+
+
+def opened(chain: Chain) -> list[Pickup]:
+    """The reservations that wait for the user, or are on their way to where they will."""
+    return [row for row in chain.pickups.where(status="held") if status_of(chain, row) != "expired"]
+
+
+def taken(chain: Chain, product: ChainProductId) -> int:
+    """The units of a product that the user has reserved or bought in the last 7 days."""
+    since = chain.now - WEEK
+    bought = [row.quantity for row in chain.purchases.where(product=product) if row.bought > since]
+    return sum([row.quantity for row in opened(chain) if row.product == product]) + sum(bought)
+
+
+def require_open(chain: Chain, store: Store) -> None:
+    """Raise ToolError unless the store is open now."""
+    if not store.is_open(chain.now):
+        opens = minute_text(store.next_open(chain.now))
+        raise ToolError("store_closed", f"{store.name} is closed and opens at {opens}; come then or use another store.")
+
+
+def spent(chain: Chain) -> int:
+    """The cents the user paid in the last 365 days, less refunds."""
+    since = chain.now - YEAR
+    paid = sum([row.paid for row in chain.purchases if row.bought > since])
+    return paid - sum([row.refund for row in chain.returns if chain.purchases[row.purchase].bought > since])
+
+
+def tier(chain: Chain) -> Tier:
+    return tier_for(spent(chain))
+
+
+def tier_for(total: int) -> Tier:
+    """The highest tier whose yearly spending is reached with so many cents."""
+    return [name for name, least in TIERS.items() if total >= least][-1]
+
+
+def price_in(chain: Chain, store: ChainStoreId, product: ChainProductId) -> int:
+    """What a unit costs the user in a store today, in cents: the best promotion that applies is taken off."""
+    today, full = chain.now.date(), chain.products[product].price
+    offers = [row for row in chain.promotions.where(stock=stock_id(store, product)) if row.starts <= today <= row.ends]
+    if not offers:
+        return full
+    rank = RANK[tier(chain)]
+    return discounted(full, max([row.percent for row in offers if RANK[row.tier] <= rank], default=0))
+
+
+def discounted(price: int, percent: int) -> int:
+    """A price less so many percent, to the nearest cent."""
+    return (price * (100 - percent) + 50) // 100

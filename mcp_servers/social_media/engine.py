@@ -1,0 +1,122 @@
+"""Refusals of the social network: blocked or private accounts, others' posts, limits."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from ..kit import NotFound, ToolError, minute_text
+from ..people import EmailAddress
+from .state import (
+    DAY,
+    FURTHEST,
+    HASHTAG,
+    HOUR,
+    MOST_HASHTAGS,
+    MOST_SCHEDULED,
+    POSTS_AN_HOUR,
+    Network,
+    SocialPost,
+    SocialPostId,
+    SocialProfile,
+    marked,
+    same_text,
+)
+
+
+def require_no_block(net: Network, person: EmailAddress) -> None:
+    """Raises ToolError when the user and this person have blocked each other, either way."""
+    if not net.apart(net.me, person):
+        return
+    if net.block(person, net.me):
+        raise ToolError("blocked_by_author", f"{person} has blocked you; you can do nothing with this profile.")
+    raise ToolError("blocked_by_you", f"You have blocked {person}; unblock the profile first.")
+
+
+def somebody_else(net: Network, id: EmailAddress) -> SocialProfile:
+    """The profile, which is not the user's. Raises ToolError otherwise."""
+    if id == net.me:
+        raise ToolError("own_profile", "This is your own profile; name somebody else's.")
+    return net.profiles[id]
+
+
+def readable(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which the user may read. Raises ToolError otherwise."""
+    post = net.posts[id]
+    if net.sees(post):
+        return post
+    if not net.out(post):
+        raise NotFound(f"There is no post {id}.")
+    require_no_block(net, post.author)
+    if post.repost_of is not None:
+        readable(net, post.repost_of)
+    if net.profiles[post.author].private:
+        raise ToolError(
+            "private_profile", f"{post.author} is private and has not accepted you as a follower; send a request."
+        )
+    raise ToolError("followers_only", f"{id} is for followers of {post.author}; follow this profile first.")
+
+
+def original(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which the user may read, is out and no repost. Raises ToolError otherwise."""
+    return require_original(net, readable(net, id))
+
+
+def require_original(net: Network, post: SocialPost) -> SocialPost:
+    if post.repost_of is not None:
+        raise ToolError("is_repost", f"{post.id} is a repost; use the original, {post.repost_of}.")
+    if not net.out(post):
+        raise ToolError("not_published_yet", f"{post.id} is published at {minute_text(post.at)} only; wait until then.")
+    return post
+
+
+def others(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which is no repost and of somebody else. Raises ToolError otherwise."""
+    post = readable(net, id)
+    if post.author == net.me:
+        raise ToolError("own_post", f"{id} is your own post; name one of somebody else.")
+    return require_original(net, post)
+
+
+def own(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which is the user's. Raises ToolError otherwise."""
+    post = readable(net, id)
+    if post.author != net.me:
+        raise ToolError("not_your_post", f"{id} is a post of {post.author}; you can change only your own.")
+    return post
+
+
+def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostId | None = None) -> None:
+    """Raises ToolError for too many hashtags, or what the user posts within a day of this moment anyway."""
+    if len(marked(HASHTAG, text)) > MOST_HASHTAGS:
+        raise ToolError("too_many_hashtags", f"A post can have {MOST_HASHTAGS} hashtags; leave some out.")
+    for row in near(net, at, DAY):
+        if row.id != besides and same_text(row.text) == same_text(text):
+            raise ToolError("duplicate_post", f"{row.id} says the same within a day; change the text.")
+
+
+def near(net: Network, at: datetime, gap: timedelta) -> list[SocialPost]:
+    """The user's posts that lie less than this gap from a moment."""
+    early, late = at - gap, at + gap
+    return [row for row in net.posts.where(author=net.me) if early < row.at < late]
+
+
+def require_pace(net: Network, at: datetime) -> None:
+    """Raises ToolError when one more post at this moment would be too many within an hour."""
+    times = sorted([at, *(row.at for row in near(net, at, HOUR))])
+    if any(late - early < HOUR for early, late in zip(times, times[POSTS_AN_HOUR:], strict=False)):
+        raise ToolError(
+            "rate_limited",
+            f"You can have {POSTS_AN_HOUR} posts in an hour around {minute_text(at)}; post at another time.",
+        )
+
+
+def require_schedulable(net: Network, at: datetime) -> None:
+    """Raises ToolError when nothing can be scheduled for this moment."""
+    if at <= net.now:
+        raise ToolError("in_the_past", f"It is {minute_text(net.now)} now; name a later time or leave it out.")
+    if at > net.now + FURTHEST:
+        raise ToolError(
+            "too_far_ahead", f"Posts can wait until {minute_text(net.now + FURTHEST)}; name an earlier time."
+        )
+    if len(net.scheduled()) >= MOST_SCHEDULED:
+        raise ToolError("schedule_full", f"{MOST_SCHEDULED} posts are waiting already; delete one of them first.")
