@@ -183,14 +183,10 @@ def put_lines(bank: Bank, lines: list[Line]) -> None:
     for number, line in enumerate(lines):
         other = sides.get(line.other) if line.other is not None and line.amount > 0 else None
         row = bank.transactions.put(
-            Transaction(
+            Transaction.from_row(
+                line,
                 id=fresh(bank.transactions, str(number)),
                 account=accounts[line.account],
-                at=line.at,
-                kind=line.kind,
-                amount=line.amount,
-                party=line.party,
-                memo=line.memo,
                 counterpart=other.id if other else None,
             )
         )

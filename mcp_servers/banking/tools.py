@@ -134,10 +134,7 @@ ROWS = 5
 def list_accounts(bank: Bank, status: AskedStatus = None, limit: Limit = None) -> tuple[AccountView, ...]:
     """List your bank accounts with their balances in cents."""
     rows = [row for row in bank.accounts if status in (None, row.status)]
-    return tuple(
-        AccountView(id=row.id, kind=row.kind, balance=row.balance, currency=row.currency, status=row.status)
-        for row in rows[: limit or ROWS]
-    )
+    return tuple(AccountView.from_row(row) for row in rows[: limit or ROWS])
 
 
 @server.read()
@@ -155,9 +152,7 @@ def list_transactions(
         raise ToolError("empty_period", f"{until} is before {since}; swap the two days.")
     ledger = bank.transactions.where(account=bank.accounts[account].id)
     rows = [row for row in reversed(ledger) if (since or row.at.date()) <= row.at.date() <= (until or row.at.date())]
-    return tuple(
-        TransactionView(id=row.id, at=row.at, amount=row.amount, party=row.party) for row in rows[: limit or ROWS]
-    )
+    return tuple(TransactionView.from_row(row) for row in rows[: limit or ROWS])
 
 
 @server.read()
@@ -188,9 +183,7 @@ def transfer_money(bank: Bank, source: Source, target: Target, amount: Amount, m
 
 
 def view(card: Card) -> CardView:
-    return CardView(
-        id=card.id, kind=card.kind, account=card.account, status=card.status, monthly_limit=card.monthly_limit
-    )
+    return CardView.from_row(card)
 
 
 def unexpired(bank: Bank, id: CardId) -> Card:
@@ -367,10 +360,7 @@ def list_scheduled_payments(
     """List scheduled payments, the next ones first."""
     rows = bank.scheduled if payee is None else bank.scheduled.where(payee=bank.payees[payee].id)
     return tuple(
-        ScheduledPaymentView(
-            id=row.id, payee=row.payee, name=row.name, amount=row.amount, currency=row.currency, on=row.on
-        )
-        for row in sorted(rows, key=lambda row: (row.on, row.id))[: limit or ROWS]
+        ScheduledPaymentView.from_row(row) for row in sorted(rows, key=lambda row: (row.on, row.id))[: limit or ROWS]
     )
 
 

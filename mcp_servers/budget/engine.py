@@ -124,11 +124,9 @@ def ended(budgets: Budgets) -> list[Category]:
 def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
     """The expense a rule makes in the month that is next, with an id that does not depend on when it is written."""
     category = budgets.categories[rule.category]
-    return Expense(
+    return Expense.from_row(
+        rule,
         id=id_of(budgets, rule),
-        category=rule.category,
-        description=rule.description,
-        amount=rule.amount,
         day=rule.next_day,
         paid_by=budgets.budgets[category.budget].members[0],
         recurring=rule.id,

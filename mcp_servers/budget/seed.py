@@ -68,7 +68,7 @@ def seed(seed: int, size: str) -> Budgets:
     if size == "large":
         budgets.expenses.width = 6
     for bill in invoices(seed, scale.receipts):
-        budgets.invoices.put(InvoiceReceipt(id=bill.id, subject=bill.subject, amount=bill.amount))
+        budgets.invoices.put(InvoiceReceipt.from_row(bill))
     for flight in bookings(seed):
         budgets.bookings.put(BookingReceipt(id=flight.code, subject=flight.destination.name, amount=flight.price))
     names = draw.shuffled(TEAMS)

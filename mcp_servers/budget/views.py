@@ -130,29 +130,13 @@ class ReceiptView(Entity):
 
 
 def budget_view(budgets: Budgets, row: Budget) -> BudgetView:
-    return BudgetView(
-        id=row.id,
-        name=row.name,
-        access=row.access,
-        monthly_total=row.monthly_total,
-        planned=budgets.planned(row.id),
-        receipt_above=row.receipt_above,
-        members=row.members,
-    )
+    return BudgetView.from_row(row, planned=budgets.planned(row.id))
 
 
 def category_view(budgets: Budgets, row: Category) -> CategoryView:
     spent = budgets.spent(row.id, budgets.month)
-    return CategoryView(
-        id=row.id,
-        budget=row.budget,
-        name=row.name,
-        monthly_limit=row.monthly_limit,
-        envelope=row.envelope,
-        saved=row.saved or None,
-        moved=row.moved or None,
-        spent=spent,
-        left=budgets.to_spend(row) - spent,
+    return CategoryView.from_row(
+        row, saved=row.saved or None, moved=row.moved or None, spent=spent, left=budgets.to_spend(row) - spent
     )
 
 
@@ -168,35 +152,15 @@ def report_line(budgets: Budgets, row: Category, month: str) -> ReportLine:
 
 
 def recurring_view(row: Recurring) -> RecurringView:
-    return RecurringView(
-        id=row.id, category=row.category, description=row.description, amount=row.amount, next_day=row.next_day
-    )
+    return RecurringView.from_row(row)
 
 
 def expense_view(row: Expense) -> ExpenseView:
-    return ExpenseView(
-        id=row.id,
-        category=row.category,
-        description=row.description,
-        amount=row.amount,
-        day=row.day,
-        paid_by=row.paid_by,
-        invoice=row.invoice,
-        booking=row.booking,
-    )
+    return ExpenseView.from_row(row)
 
 
 def recorded(budgets: Budgets, row: Expense) -> Recorded:
-    return Recorded(
-        id=row.id,
-        category=row.category,
-        description=row.description,
-        amount=row.amount,
-        day=row.day,
-        invoice=row.invoice,
-        booking=row.booking,
-        left=budgets.left(budgets.categories[row.category]),
-    )
+    return Recorded.from_row(row, left=budgets.left(budgets.categories[row.category]))
 
 
 def receipts(budgets: Budgets, unused_only: bool) -> Iterator[ReceiptView]:

@@ -198,10 +198,7 @@ def list_events(
     earliest = agenda.now if since is None else datetime.combine(first, time())
     calendars = tuple(row.id for row in agenda.calendars if calendar in (None, row.id))
     found = (pair for pair in agenda.timetable(calendars, first, last) if pair[0] >= earliest)
-    return tuple(
-        EventLine(id=event.id, title=event.title, start=start, duration=event.duration, series=event.series)
-        for start, event in islice(found, limit)
-    )
+    return tuple(EventLine.from_row(event, start=start) for start, event in islice(found, limit))
 
 
 @server.read()
@@ -211,10 +208,7 @@ def search_events(agenda: Agenda, query: Query, limit: Limit = ROWS) -> tuple[Ev
     found = agenda.events.where(words=first, status="confirmed")
     rows = [row for row in found if all(word in row.words for word in rest)]
     rows.sort(key=lambda row: (row.start, row.id))
-    return tuple(
-        EventLine(id=row.id, title=row.title, start=row.start, duration=row.duration, series=row.series)
-        for row in rows[:limit]
-    )
+    return tuple(EventLine.from_row(row) for row in rows[:limit])
 
 
 @server.read()
@@ -302,7 +296,7 @@ def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders
             "reminder_too_late", f"{event} starts at {minute_text(start)}; that reminder would be in the past."
         )
     row = agenda.events.change(event, reminders=tuple(sorted((*row.reminders, minutes))))
-    return Reminders(id=row.id, title=row.title, reminders=row.reminders)
+    return Reminders.from_row(row)
 
 
 # Tools on who comes: the user's guests, and the invitations the user got.

@@ -133,14 +133,7 @@ class Slot(Entity):
 
 
 def state_of(event: Event) -> EventState:
-    return EventState(
-        id=event.id,
-        title=event.title,
-        start=event.start,
-        duration=event.duration,
-        status=event.status,
-        location=event.location,
-    )
+    return EventState.from_row(event)
 
 
 def attendees_of(agenda: Agenda, event: Event) -> tuple[Attendee, ...]:
@@ -152,18 +145,10 @@ def attendees_of(agenda: Agenda, event: Event) -> tuple[Attendee, ...]:
 
 def details_of(agenda: Agenda, event: Event) -> EventDetails:
     rule = None if event.series is None else agenda.series[event.series]
-    return EventDetails(
-        id=event.id,
-        title=event.title,
-        start=event.start,
-        duration=event.duration,
-        status=event.status,
-        calendar=event.calendar,
+    return EventDetails.from_row(
+        event,
         attendees=attendees_of(agenda, event),
-        reminders=event.reminders,
         organizer=organizer_of(agenda, event),
-        location=event.location,
-        series=event.series,
         frequency=rule.frequency if rule else None,
         count=rule.count if rule else None,
         skipped=rule.skipped if rule else None,
@@ -179,24 +164,11 @@ def organizer_of(agenda: Agenda, event: Event) -> str | None:
 
 def series_of(agenda: Agenda, rule: Series) -> SeriesView:
     event = agenda.events[rule.event]
-    return SeriesView(
-        id=rule.id,
-        event=event.id,
-        title=event.title,
-        next=agenda.upcoming(event)[0],
-        frequency=rule.frequency,
-        count=rule.count,
-        skipped=rule.skipped,
-    )
+    return SeriesView.from_row(rule, event=event.id, title=event.title, next=agenda.upcoming(event)[0])
 
 
 def line_of(agenda: Agenda, row: Invitation) -> InvitationLine:
     event = agenda.events[row.event]
-    return InvitationLine(
-        id=row.id,
-        meeting=event.title,
-        organizer=organizer_of(agenda, event) or "",
-        start=event.start,
-        expires=row.expires,
-        answer=row.answer,
+    return InvitationLine.from_row(
+        row, meeting=event.title, organizer=organizer_of(agenda, event) or "", start=event.start
     )

@@ -270,7 +270,7 @@ def give_room(crm: Crm, draw: Draw) -> None:
 def put_people(crm: Crm, draw: Draw, people: list[CastMember]) -> None:
     words = Words(draw)
     for person in draw.shuffled(people):
-        crm.people.put(Person(id=person.id, name=person.name, company=person.company, job=words.job()))
+        crm.people.put(Person.from_row(person, job=words.job()))
 
 
 def put_companies(crm: Crm, draw: Draw, scale: Size) -> None:

@@ -149,63 +149,38 @@ class DealDetails(Entity):
 
 def person_line(crm: Crm, person: Person) -> PersonLine:
     lead = crm.open_lead(person.id)
-    return PersonLine(
-        id=person.id,
-        name=person.name,
-        company=person.company,
+    return PersonLine.from_row(
+        person,
         kind="contact" if crm.is_contact(person.id) else "lead" if lead else "prospect",
         lead=lead.id if lead else None,
     )
 
 
 def team_line(crm: Crm, member: SalesPerson) -> TeamLine:
-    return TeamLine(id=member.id, name=member.name, room=room_of(crm, member.id), away=member.away)
+    return TeamLine.from_row(member, room=room_of(crm, member.id))
 
 
 def company_line(crm: Crm, company: Company) -> CompanyLine:
     contacts = sum(not row.archived for row in crm.contacts.where(company=company.id))
-    return CompanyLine(id=company.id, name=company.name, domain=company.domain, contacts=contacts)
+    return CompanyLine.from_row(company, contacts=contacts)
 
 
 def deal_line(deal: Deal) -> DealLine:
-    return DealLine(
-        id=deal.id,
-        title=deal.title,
-        contact=deal.contact,
-        owner=deal.owner,
-        stage=deal.stage,
-        amount=deal.amount,
-        close_on=deal.close_on,
-        quote=deal.quote,
-    )
+    return DealLine.from_row(deal)
 
 
 def activity_line(row: Activity) -> ActivityLine:
-    return ActivityLine(
-        id=row.id,
-        kind=row.kind,
-        text=row.text,
-        person=row.person,
-        at=row.at,
-        deal=row.deal,
-        due=row.due,
-        done=row.done if row.kind == "task" else None,
-    )
+    return ActivityLine.from_row(row, done=row.done if row.kind == "task" else None)
 
 
 def deal_details(crm: Crm, deal: Deal) -> DealDetails:
     tasks = [row for row in crm.activities.where(deal=deal.id) if not row.done]
-    return DealDetails(
-        id=deal.id,
-        title=deal.title,
+    return DealDetails.from_row(
+        deal,
         contact=ContactRow(id=deal.contact, name=crm.people[deal.contact].name),
         company=CompanyRow(id=deal.company, name=crm.companies[deal.company].name),
         owner=OwnerRow(id=deal.owner, name=crm.team[deal.owner].name),
-        stage=deal.stage,
-        amount=deal.amount,
-        close_on=deal.close_on,
         tasks=tuple(activity_line(row) for row in tasks),
         next=None if deal.stage in CLOSED else STAGES[STAGES.index(deal.stage) + 1],
         quote=crm.quotes[deal.quote] if deal.quote else None,
-        loss_reason=deal.loss_reason,
     )

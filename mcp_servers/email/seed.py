@@ -124,7 +124,7 @@ def put_people(mail: Mail, draw: Draw, scale: Size) -> None:
     mail.mailboxes.put(Mailbox(id=owner.id, name=owner.name, label_limit=labels, hourly_limit=draw.choice((6, 8, 10))))
     for person in others:
         blocked = draw.chance(0.1)
-        mail.contacts.put(Contact(id=person.id, name=person.name, company=person.company, blocked=blocked))
+        mail.contacts.put(Contact.from_row(person, blocked=blocked))
 
 
 def put_labels(mail: Mail, draw: Draw, scale: Size) -> None:

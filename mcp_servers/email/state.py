@@ -222,8 +222,8 @@ class Mail(State):
 
 
 def view(message: Message) -> MessageView:
-    return MessageView(id=message.id, subject=message.subject, name=message.name, at=message.at, unread=message.unread)
+    return MessageView.from_row(message)
 
 
 def view_draft(draft: Draft) -> DraftView:
-    return DraftView(id=draft.id, subject=draft.subject, name=draft.name, body=draft.body)
+    return DraftView.from_row(draft)

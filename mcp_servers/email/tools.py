@@ -175,7 +175,7 @@ def attach(mail: Mail, message: Message, source: Message) -> Message:
 
 
 def receipt(message: Message) -> SentMessage:
-    return SentMessage(id=message.id, subject=message.subject, name=message.name, at=message.at, thread=message.thread)
+    return SentMessage.from_row(message)
 
 
 # Tools on drafts, messages that are written now and sent later.
@@ -238,11 +238,11 @@ def delete_draft(mail: Mail, draft: DraftRef) -> DraftView:
 
 
 def view_label(mail: Mail, row: Label) -> LabelView:
-    return LabelView(id=row.id, label=row.label, kind=row.kind, messages=len(mail.messages.where(labels=row.id)))
+    return LabelView.from_row(row, messages=len(mail.messages.where(labels=row.id)))
 
 
 def file(mail: Mail, row: Message) -> FiledMessage:
-    return FiledMessage(id=row.id, subject=row.subject, folder=row.folder, labels=mail.label_names(row))
+    return FiledMessage.from_row(row, labels=mail.label_names(row))
 
 
 @server.read()
@@ -317,22 +317,7 @@ def search_messages(mail: Mail, query: Query, limit: Limit = None) -> tuple[Mess
 def get_message(mail: Mail, message: MessageRef) -> MessageDetails:
     """Show a message in full; it stays unread."""
     row = mail.messages[message]
-    return MessageDetails(
-        id=row.id,
-        subject=row.subject,
-        name=row.name,
-        address=row.address,
-        body=row.body,
-        at=row.at,
-        folder=row.folder,
-        unread=row.unread,
-        labels=mail.label_names(row),
-        thread=row.thread,
-        attachment=row.attachment,
-        attachment_kb=row.attachment_kb,
-        booking=row.booking,
-        invoice=row.invoice,
-    )
+    return MessageDetails.from_row(row, labels=mail.label_names(row))
 
 
 @server.read()
@@ -340,7 +325,7 @@ def get_thread(mail: Mail, thread: ThreadRef, limit: Limit = None) -> ThreadView
     """Show a conversation with its newest messages, oldest first."""
     row = mail.threads[thread]
     newest = mail.messages.where(thread=thread)[-(limit or ROWS) :]
-    return ThreadView(id=row.id, subject=row.subject, locked=row.locked, messages=tuple(map(view, newest)))
+    return ThreadView.from_row(row, messages=tuple(map(view, newest)))
 
 
 @server.read()

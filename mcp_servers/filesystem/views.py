@@ -201,19 +201,16 @@ def tags_of(disk: Disk, node: Node) -> FileTags:
 
 
 def info_of(disk: Disk, node: Node) -> FileInfo:
-    return FileInfo(
+    return FileInfo.from_row(
+        node,
         id=FilePath(disk.path(node)),
         name=name_of(node),
         kind=kind_of(node),
         bytes=node.size,
         lines=len(node.content.splitlines()) if node.kind == "file" else None,
-        owner=node.owner,
         owner_address=disk.logins().get(node.owner),
-        group=node.group,
         mode=f"{node.mode:03o}",
-        modified=node.modified,
         tags=node.tags or None,
-        locked_by=node.locked_by,
         versions=len(disk.versions.where(node=node.id)) or None,
         leads_to=node.target,
         broken=is_broken(disk, node) if node.kind == "link" else None,
@@ -230,14 +227,8 @@ def is_broken(disk: Disk, link: Node) -> bool:
 
 
 def version_entry(version: FileVersion) -> VersionEntry:
-    return VersionEntry(
-        id=version.id,
-        number=version.number,
-        saved=version.saved,
-        bytes=version.size,
-        begins=next(iter(version.content.splitlines()), "")[:60],
-    )
+    return VersionEntry.from_row(version, bytes=version.size, begins=next(iter(version.content.splitlines()), "")[:60])
 
 
 def trash_entry(item: TrashedItem) -> TrashEntry:
-    return TrashEntry(id=item.id, name=item.name, path=item.path, bytes=item.size, deleted=item.deleted)
+    return TrashEntry.from_row(item, bytes=item.size)

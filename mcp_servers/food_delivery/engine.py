@@ -69,12 +69,9 @@ def status_of(delivery: Delivery, order: Order) -> OrderStatus:
 
 def view(delivery: Delivery, order: Order) -> OrderView:
     """An order in short."""
-    return OrderView(
-        id=order.id,
-        name=order.name,
+    return OrderView.from_row(
+        order,
         status=status_of(delivery, order),
-        total=order.total,
-        placed=order.placed,
         arrives=order.delivered if order.cancelled is None else None,
         refunded=order.refunded or None,
     )
@@ -131,12 +128,7 @@ def offers(delivery: Delivery, restaurant: FoodRestaurantId | None) -> tuple[Off
     """The codes that are for all restaurants, and those for this one, unless the user has used them."""
     promos = delivery.promos.where(restaurant=restaurant) if restaurant else []
     unused = [promo for promo in promos + delivery.promos.where(restaurant=None) if promo.order is None]
-    return tuple(
-        [
-            Offer(code=promo.code, percent=promo.percent, most=promo.most, minimum=promo.minimum, ends=promo.ends)
-            for promo in unused[:MOST_OFFERS]
-        ]
-    )
+    return tuple([Offer.from_row(promo) for promo in unused[:MOST_OFFERS]])
 
 
 def require_portions(cart: list[Line], dish: Dish, quantity: int) -> None:
@@ -216,19 +208,7 @@ def cart_view(delivery: Delivery, found: tuple[Offer, ...] | None = None) -> Car
     return CartView(
         restaurant=owner,
         name=restaurant.name if restaurant else None,
-        lines=tuple(
-            [
-                CartLineView(
-                    id=FoodCartLineId(line.id),
-                    dish=line.dish,
-                    name=line.name,
-                    quantity=line.quantity,
-                    price=line.price,
-                    option=line.option,
-                )
-                for line in cart
-            ]
-        ),
+        lines=tuple([CartLineView.from_row(line, id=FoodCartLineId(line.id)) for line in cart]),
         subtotal=cents,
         code=promo.code if promo else None,
         discount=discount_of(promo, cents) if promo else None,

@@ -324,12 +324,5 @@ def put_cart(delivery: Delivery, draw: Draw) -> None:
     if draw.chance(0.35):
         dish = draw.choice(ready)
         delivery.lines.put(
-            Line(
-                id=fresh(delivery.lines, "cart"),
-                restaurant=dish.restaurant,
-                dish=dish.id,
-                name=dish.name,
-                quantity=draw.integer(1, 2),
-                price=dish.price,
-            )
+            Line.from_row(dish, id=fresh(delivery.lines, "cart"), dish=dish.id, quantity=draw.integer(1, 2))
         )

@@ -338,15 +338,8 @@ def find_restaurants(
     near = sorted([(far, row.id, row) for far, row in pairs if far <= row.radius])
     return tuple(
         [
-            RestaurantLine(
-                id=row.id,
-                name=row.name,
-                cuisine=row.cuisine,
-                metres=far,
-                open=row.is_open(delivery.now),
-                minimum=row.minimum,
-                fee=fee_for(row, far),
-                rating=rating(delivery, row)[0],
+            RestaurantLine.from_row(
+                row, metres=far, open=row.is_open(delivery.now), fee=fee_for(row, far), rating=rating(delivery, row)[0]
             )
             for far, _, row in near[:limit]
         ]
@@ -359,21 +352,13 @@ def get_restaurant(delivery: Delivery, restaurant: RestaurantRef) -> RestaurantD
     row = delivery.restaurants[restaurant]
     stars, votes = rating(delivery, row)
     rests = delivery.now.weekday() in row.closed
-    return RestaurantDetails(
-        id=row.id,
-        name=row.name,
-        cuisine=row.cuisine,
-        place=row.place,
+    return RestaurantDetails.from_row(
+        row,
         street=delivery.places[row.place].street,
         hours=None if rests else f"{clock(row.opens)}-{clock(row.closes)}",
         opens=None if row.is_open(delivery.now) else row.next_open(delivery.now),
-        minimum=row.minimum,
-        fee=row.fee,
-        radius=row.radius,
-        prep=row.prep,
         rating=stars,
         votes=votes,
-        favourite=row.favourite,
         offers=offers(delivery, row.id),
     )
 
@@ -393,14 +378,7 @@ def list_restaurant_menu(
 
 
 def menu_line(dish: Dish) -> MenuLine:
-    return MenuLine(
-        id=dish.id,
-        name=dish.name,
-        price=dish.price,
-        allergens=dish.allergens,
-        options=dish.options,
-        sold_out=dish.left == 0 or None,
-    )
+    return MenuLine.from_row(dish, sold_out=dish.left == 0 or None)
 
 
 @server.write(idempotent=True)
@@ -436,36 +414,19 @@ def track_food_order(delivery: Delivery, order: OrderRef) -> OrderDetails:
     """Get an order's status, arrival, dishes, costs and courier."""
     row = delivery.orders[order]
     status = status_of(delivery, row)
-    return OrderDetails(
-        id=row.id,
-        restaurant=row.restaurant,
-        name=row.name,
+    return OrderDetails.from_row(
+        row,
         status=status,
-        address=row.address,
         lines=tuple(
-            OrderLineView(
-                id=FoodOrderLineId(line.id),
-                dish=line.dish,
-                name=line.name,
-                quantity=line.quantity,
-                price=line.price,
-                option=line.option,
-                missing=line.missing or None,
-            )
+            OrderLineView.from_row(line, id=FoodOrderLineId(line.id), missing=line.missing or None)
             for line in delivery.lines.where(order=order)
         ),
-        fee=row.fee,
-        total=row.total,
-        placed=row.placed,
         discount=row.discount or None,
-        code=row.code,
         tip=row.tip or None,
         arrives=row.delivered if row.cancelled is None else None,
         scheduled=row.scheduled or None,
         courier=row.courier if status in ("picked_up", "delivered") else None,
         refunded=row.refunded or None,
-        food_stars=row.food_stars,
-        courier_stars=row.courier_stars,
     )
 
 

@@ -31,7 +31,7 @@ def reading(home: Home, row: HomeSensor) -> HomeReading:
     """What a sensor measures now, while its battery lasts."""
     works = cells_left(home, row.cells_since, SENSOR_CELLS) > 0
     value = MEASURES[row.quantity](home, row) if works else None
-    return HomeReading(id=row.id, name=row.name, quantity=row.quantity, value=value, unit=SENSES[row.quantity].unit)
+    return HomeReading.from_row(row, value=value, unit=SENSES[row.quantity].unit)
 
 
 def noise(home: Home, row: HomeSensor, minutes: int, low: int, high: int) -> int:

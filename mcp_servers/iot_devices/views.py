@@ -142,16 +142,16 @@ def state_of(row: SmartDevice) -> str:
 
 
 def view(row: SmartDevice) -> DeviceView:
-    return DeviceView(id=row.id, name=row.name, kind=row.kind, state=state_of(row))
+    return DeviceView.from_row(row, state=state_of(row))
 
 
 def door_view(home: Home, row: HomeDoor) -> DoorView:
-    return DoorView(id=row.id, name=row.name, state=row.state, battery=cells_left(home, row.cells_since, DOOR_CELLS))
+    return DoorView.from_row(row, battery=cells_left(home, row.cells_since, DOOR_CELLS))
 
 
 def room_view(home: Home, row: HomeRoom) -> RoomView:
     doors = tuple([door_view(home, door) for door in home.doors.where(room=row.id)])
-    return RoomView(id=row.id, name=row.name, floor=row.floor, doors=doors or None)
+    return RoomView.from_row(row, doors=doors or None)
 
 
 def vacuum_view(home: Home) -> VacuumView:
@@ -161,18 +161,15 @@ def vacuum_view(home: Home) -> VacuumView:
 
 
 def code_view(row: GuestCode) -> GuestCodeView:
-    return GuestCodeView(id=row.id, guest_name=row.guest_name, door_name=row.door_name, until=row.until)
+    return GuestCodeView.from_row(row)
 
 
 def details(home: Home, id: SmartDeviceId) -> DeviceDetails:
     row = current(home, id)
     levelled = KINDS[row.kind].levelled
     coming = [plan.at for plan in home.schedules.where(device=id) if plan.at > home.now]
-    return DeviceDetails(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
-        room=row.room,
+    return DeviceDetails.from_row(
+        row,
         state=state_of(row),
         low=row.low if levelled else None,
         high=row.high if levelled else None,
@@ -181,9 +178,7 @@ def details(home: Home, id: SmartDeviceId) -> DeviceDetails:
         watts=power(row) if row.watts else None,
         energy_wh=meter_at(row, home.now) // 60 if row.watts else None,
         child_lock=row.child_lock or None,
-        firmware=row.firmware,
         latest=row.latest if row.latest != row.firmware else None,
-        updating_until=row.updating_until,
         last_event=home.events.where(devices=id)[-1].what,
         next_schedule=min(coming, default=None),
     )

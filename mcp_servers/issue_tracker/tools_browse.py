@@ -178,12 +178,9 @@ def view_sprint_board(tracker: Tracker, project: ProjectRef, limit: Limit = ROWS
         here = [row for row in rows if row.status == status]
         shown = tuple(issue_line(tracker, row) for row in here[:limit])
         columns.append(Column(status=status, count=len(here), issues=shown))
-    return Board(
-        id=sprint.id,
-        name=sprint.name,
-        end=sprint.end,
+    return Board.from_row(
+        sprint,
         points=sum(row.points or 0 for row in rows),
         done=sum(row.points or 0 for row in rows if not row.is_open),
-        capacity=sprint.capacity,
         columns=tuple(columns),
     )

@@ -150,12 +150,8 @@ CHILDREN_SHOWN = 8
 
 
 def project_line(tracker: Tracker, project: Project) -> ProjectLine:
-    return ProjectLine(
-        id=project.id,
-        key=project.key,
-        name=project.name,
-        open=len(tracker.issues.where(open_in=project.id)),
-        member=tracker.me in project.members,
+    return ProjectLine.from_row(
+        project, open=len(tracker.issues.where(open_in=project.id)), member=tracker.me in project.members
     )
 
 
@@ -164,19 +160,12 @@ def member_row(tracker: Tracker, person: EmailAddress) -> MemberRow:
 
 
 def sprint_row(tracker: Tracker, sprint: Sprint) -> SprintRow:
-    return SprintRow(
-        id=sprint.id,
-        name=sprint.name,
-        status=sprint.status,
-        points=tracker.points_in(sprint.id),
-        capacity=sprint.capacity,
-        end=sprint.end,
-    )
+    return SprintRow.from_row(sprint, points=tracker.points_in(sprint.id))
 
 
 def version_row(tracker: Tracker, version: Version) -> VersionRow:
     count = sum(row.is_open for row in tracker.issues.where(version=version.id))
-    return VersionRow(id=version.id, name=version.name, status=version.status, open=count, due=version.due)
+    return VersionRow.from_row(version, open=count)
 
 
 def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
@@ -186,12 +175,8 @@ def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
     versions = tracker.versions.where(project=project.id)
     released = [row for row in versions if row.status == "released"]
     offered = [*released[-1:], *(row for row in versions if row.status != "released")]
-    return ProjectDetails(
-        id=project.id,
-        key=project.key,
-        name=project.name,
-        lead=project.lead,
-        wip_limit=project.wip_limit,
+    return ProjectDetails.from_row(
+        project,
         members=tuple(member_row(tracker, person) for person in project.members),
         sprints=tuple(sprint_row(tracker, row) for row in shown),
         versions=tuple(version_row(tracker, row) for row in offered),
@@ -199,14 +184,7 @@ def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
 
 
 def issue_line(tracker: Tracker, issue: Issue) -> IssueLine:
-    return IssueLine(
-        id=issue.id,
-        type=issue.type,
-        title=issue.title,
-        status=issue.status,
-        priority=issue.priority,
-        assignee=tracker.name_of(issue.assignee),
-    )
+    return IssueLine.from_row(issue, assignee=tracker.name_of(issue.assignee))
 
 
 def link_row(tracker: Tracker, link: Link, seen_from: IssueId) -> LinkRow:
@@ -222,32 +200,16 @@ def issue_details(tracker: Tracker, issue: Issue) -> IssueDetails:
     links = [*tracker.links.where(source=issue.id), *tracker.links.where(target=issue.id)]
     beneath = sorted(tracker.children(issue.id), key=lambda row: not row.is_open)
     comments = tracker.comments.where(issue=issue.id)[-COMMENTS_SHOWN:]
-    return IssueDetails(
-        id=issue.id,
-        type=issue.type,
-        title=issue.title,
-        status=issue.status,
+    return IssueDetails.from_row(
+        issue,
         next=WORKFLOWS[issue.type][issue.status],
-        priority=issue.priority,
-        project=issue.project,
         reporter=tracker.name_of(issue.reporter) or "",
-        created=issue.created,
         watchers=len(issue.watchers),
         votes=len(issue.votes),
         assignee=member_row(tracker, issue.assignee) if issue.assignee else None,
-        resolution=issue.resolution,
-        points=issue.points,
-        estimate=issue.estimate,
         logged=issue.logged or None,
-        parent=issue.parent,
-        sprint=issue.sprint,
-        version=issue.version,
         labels=issue.labels or None,
         beneath=tuple(issue_line(tracker, row) for row in beneath[:CHILDREN_SHOWN]) or None,
         links=tuple(link_row(tracker, link, issue.id) for link in links) or None,
-        comments=tuple(
-            CommentRow(id=row.id, author=tracker.name_of(row.author) or "", at=row.at, text=row.text)
-            for row in comments
-        )
-        or None,
+        comments=tuple(CommentRow.from_row(row, author=tracker.name_of(row.author) or "") for row in comments) or None,
     )

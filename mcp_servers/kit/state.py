@@ -20,6 +20,7 @@ from typing import (
     Generic,
     Literal,
     Protocol,
+    Self,
     TypeVar,
     cast,
     dataclass_transform,
@@ -50,6 +51,19 @@ class Entity:
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
         cls.__init__ = quick_init(cls)  # type: ignore[method-assign]
+
+    @classmethod
+    def from_row(cls, row: Any, **more: Any) -> Self:
+        """Return an entity with the fields that `row` has under the same names, and `more`. Raises TypeError."""
+        kinds: Any = cls, type(row)
+        return cls(**{name: getattr(row, name) for name in shared_fields(*kinds) if name not in more}, **more)
+
+
+@cache
+def shared_fields(kind: Any, other: Any) -> tuple[str, ...]:
+    """Return the fields of a kind of entity that `other` has too, as fields or properties."""
+    names = {field.name for field in dataclasses.fields(other)} if dataclasses.is_dataclass(other) else set[str]()
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name in names or hasattr(other, field.name))
 
 
 def quick_init(cls: Any) -> Any:

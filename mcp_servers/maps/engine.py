@@ -282,17 +282,13 @@ def position(town: TownMap, trip: TripShare, done: int) -> str:
 def trip_view(town: TownMap, trip: TripShare) -> TripView:
     done, mine = travelled(trip, town.now), trip.sharer == town.me
     contact = trip.viewer if mine else trip.sharer
-    return TripView(
-        id=trip.id,
+    return TripView.from_row(
+        trip,
         mine=mine,
         contact=contact,
         with_name=town.contacts[contact].name,
-        origin=trip.origin,
-        destination=trip.destination,
         destination_name=town.places[trip.destination].name,
-        mode=trip.mode,
         status="ended" if trip.ended else "under way" if town.now < trip.arrives else "arrived",
-        arrives=trip.arrives,
         metres_left=trip.metres - done,
         geo_point=position(town, trip, done),
     )

@@ -100,15 +100,7 @@ MOST_REPORTS = 5
 
 
 def closure_view(town: TownMap, row: RoadClosure) -> ClosureView:
-    return ClosureView(
-        id=row.id,
-        road=row.road,
-        road_name=town.roads[row.road].name,
-        reason=row.reason,
-        since=row.since,
-        until=row.until,
-        mine=row.reporter == town.me,
-    )
+    return ClosureView.from_row(row, road_name=town.roads[row.road].name, mine=row.reporter == town.me)
 
 
 @server.read()
@@ -187,10 +179,8 @@ def search_places(
 
 
 def place_view(town: TownMap, row: TownPlace, middle: TownPlace | None) -> PlaceView:
-    return PlaceView(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
+    return PlaceView.from_row(
+        row,
         street_address=row.street,
         open_now=is_open(row, town.now),
         metres=None if middle is None else metres(middle, row),
@@ -202,10 +192,8 @@ def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
     """Get a place with its address, opening hours, free spaces, rating and reviews."""
     row, reviews = town.places[place], town.reviews.where(place=place)
     latest = sorted(reviews, key=lambda review: (review.on, review.id), reverse=True)[:REVIEWS]
-    return PlaceDetails(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
+    return PlaceDetails.from_row(
+        row,
         street_address=row.street,
         geo_point=format_point(row),
         hours=hours_text(row),
@@ -214,7 +202,7 @@ def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
         closed_for_good=row.gone,
         free_spaces=free_spaces(town.seed, row, town.now),
         rating_tenths=10 * sum(review.stars for review in reviews) // len(reviews) if reviews else None,
-        reviews=tuple(ReviewView(stars=one.stars, text=one.text, on=one.on) for one in latest),
+        reviews=tuple(ReviewView.from_row(one) for one in latest),
         saved_in=tuple(own.name for own in town.lists if any(saved.place == place for saved in own.places)),
     )
 

@@ -102,13 +102,7 @@ def find_reachable_places(
             found.append((needed, row))
     found.sort(key=lambda pair: (pair[0], pair[1].id))
     return tuple(
-        ReachablePlace(
-            id=row.id,
-            name=row.name,
-            kind=row.kind,
-            minutes=needed,
-            open_on_arrival=is_open(row, town.now + timedelta(minutes=needed)),
-        )
+        ReachablePlace.from_row(row, minutes=needed, open_on_arrival=is_open(row, town.now + timedelta(minutes=needed)))
         for needed, row in found[: limit or ROWS]
     )
 

@@ -271,16 +271,14 @@ class Opening:
         fixed = plan.format == "fixed price"
         negotiable = fixed and (plan.number < 3 or draw.chance(0.75))
         return self.market.listings.put(
-            Listing(
+            Listing.from_row(
+                plan,
                 id=id_for(self.market.listings, good.title),
                 title=good.title,
                 category=good.category,
                 condition=draw.weighted(CONDITIONS, (0.15, 0.3, 0.35, 0.15, 0.05)),
                 seller=seller,
-                format=plan.format,
                 price=price if fixed else price // 200 * 100,
-                listed=plan.listed,
-                ends=plan.ends,
                 status="ended" if plan.role == "lapsed" else "open",
                 negotiable=negotiable,
                 floor=price * draw.integer(78, 94) // 100 if negotiable else 0,

@@ -123,32 +123,18 @@ class MarketAccount(Entity):
 
 
 def listing_view(market: Market, listing: Listing) -> ListingView:
-    return ListingView(
-        id=listing.id,
-        title=listing.title,
-        price=price_now(listing, market.highest(listing.id)),
-        format=listing.format,
-        status=listing.status,
-        seller=listing.seller,
-    )
+    return ListingView.from_row(listing, price=price_now(listing, market.highest(listing.id)))
 
 
 def listing_details(market: Market, listing: Listing) -> ListingDetails:
     auction, bids = listing.format == "auction", market.bids_on(listing.id)
     lead = bids[-1] if bids else None
-    latest = tuple(BidView(id=bid.id, bidder=bid.bidder, amount=bid.amount) for bid in bids[::-1][:LATEST_BIDS])
+    latest = tuple(BidView.from_row(bid) for bid in bids[::-1][:LATEST_BIDS])
     ratings = market.ratings.where(rated=listing.seller)
     reserved = listing.reserved_until is not None and market.now < listing.reserved_until
-    return ListingDetails(
-        id=listing.id,
-        title=listing.title,
-        category=listing.category,
-        condition=listing.condition,
-        format=listing.format,
-        status=listing.status,
+    return ListingDetails.from_row(
+        listing,
         price=price_now(listing, lead),
-        ends=listing.ends,
-        seller=listing.seller,
         stars=stars(ratings),
         ratings=len(ratings),
         open_to_offers=None if auction else listing.negotiable,
@@ -164,28 +150,17 @@ def offer_view(market: Market, offer: MarketOffer) -> OfferView:
     waits, trade = offer.status == "open", None
     if offer.status == "accepted":
         trade = next((row.id for row in market.trades.where(listing=offer.listing)), None)
-    return OfferView(
-        id=offer.id,
-        listing=offer.listing,
-        title=offer.title,
-        buyer=offer.buyer,
-        amount=offer.amount,
-        status=offer.status,
-        your_turn=market.my_turn(offer) if waits else None,
-        expires=offer.expires if waits else None,
-        trade=trade,
+    return OfferView.from_row(
+        offer, your_turn=market.my_turn(offer) if waits else None, expires=offer.expires if waits else None, trade=trade
     )
 
 
 def trade_view(market: Market, trade: MarketTrade) -> TradeView:
     bought = trade.buyer == market.me
-    return TradeView(
-        id=trade.id,
-        title=trade.title,
+    return TradeView.from_row(
+        trade,
         side="bought" if bought else "sold",
         partner=trade.seller if bought else trade.buyer,
-        price=trade.price,
-        at=trade.at,
         earned=None if bought else net(trade),
         rated=bool(market.ratings.where(trade=trade.id, rater=market.me)),
     )

@@ -58,7 +58,7 @@ def seed(seed: int, size: str) -> Till:
         till.payments.width = till.refunds.width = till.events.width = 6
     owner, *others = cast(seed, CUSTOMERS + 1)
     for person in others:
-        till.customers.put(Customer(id=person.id, name=person.name, company=person.company))
+        till.customers.put(Customer.from_row(person))
     put_webhooks(till, draw, scale.webhooks)
     put_cards(till, draw, scale.cards)
     for place, billed in enumerate(invoices(seed, scale.invoices)):
@@ -110,15 +110,11 @@ def put_invoice(till: Till, draw: Draw, billed: Billed, place: int) -> None:
     """An invoice all servers of the world know, its payment when it is paid, and the events of both."""
     status = draw_status(draw, billed, till.now.date(), place)
     row = till.invoices.put(
-        Invoice(
-            id=billed.id,
-            customer=billed.customer,
+        Invoice.from_row(
+            billed,
             name=till.customers[billed.customer].name,
-            subject=billed.subject,
-            amount=billed.amount,
             status=status,
             issued=None if status == "draft" else billed.issued,
-            due=billed.due,
             code=code_for(till.seed, billed.id),
         )
     )

@@ -156,7 +156,7 @@ def register_webhook(till: Till, url: Url, kinds: Kinds) -> WebhookView:
     if len(rows) >= MOST_WEBHOOKS:
         raise ToolError("too_many_webhooks", f"You have {MOST_WEBHOOKS} webhooks, the most there can be; use one.")
     row = till.webhooks.put(Webhook(id=till.webhooks.new_id(), url=url, kinds=tuple(dict.fromkeys(kinds))))
-    return WebhookView(id=row.id, url=row.url, kinds=row.kinds)
+    return WebhookView.from_row(row)
 
 
 # Tools on invoices: draft, issue, close, look up.

@@ -130,15 +130,7 @@ class WebhookView(Entity):
 
 
 def invoice_view(row: Invoice) -> InvoiceView:
-    return InvoiceView(
-        id=row.id,
-        customer=row.customer,
-        name=row.name,
-        subject=row.subject,
-        amount=row.amount,
-        status=row.status,
-        due=row.due,
-    )
+    return InvoiceView.from_row(row)
 
 
 def last4(till: Till, payment: Payment) -> str:
@@ -146,72 +138,28 @@ def last4(till: Till, payment: Payment) -> str:
 
 
 def payment_view(till: Till, row: Payment) -> PaymentView:
-    return PaymentView(
-        id=row.id,
-        subject=row.subject,
-        amount=row.amount,
-        fee=row.fee,
-        refunded=row.refunded,
-        paid=row.paid,
-        disputed=row.disputed,
+    return PaymentView.from_row(
+        row,
         last4=last4(till, row),
-        refunds=tuple(
-            RefundView(amount=refund.amount, at=refund.at, reason=refund.reason)
-            for refund in till.refunds.where(payment=row.id)
-        ),
+        refunds=tuple(RefundView.from_row(refund) for refund in till.refunds.where(payment=row.id)),
     )
 
 
 def invoice_details(till: Till, row: Invoice) -> InvoiceDetails:
     payments = till.payments.where(invoice=row.id)
-    return InvoiceDetails(
-        id=row.id,
-        customer=row.customer,
-        name=row.name,
-        subject=row.subject,
-        amount=row.amount,
-        status=row.status,
-        issued=row.issued,
-        due=row.due,
-        payment=payment_view(till, payments[0]) if payments else None,
-    )
+    return InvoiceDetails.from_row(row, payment=payment_view(till, payments[0]) if payments else None)
 
 
 def charged(till: Till, row: Payment) -> Charged:
-    return Charged(
-        id=row.id,
-        invoice=row.invoice,
-        subject=row.subject,
-        amount=row.amount,
-        fee=row.fee,
-        last4=last4(till, row),
-        balance=till.merchant.balance,
-    )
+    return Charged.from_row(row, last4=last4(till, row), balance=till.merchant.balance)
 
 
 def refunded(till: Till, row: Refund) -> Refunded:
     payment = till.payments[row.payment]
-    return Refunded(
-        id=row.id,
-        payment=row.payment,
-        subject=row.subject,
-        amount=row.amount,
-        left=payment.amount - payment.refunded,
-        balance=till.merchant.balance,
-    )
+    return Refunded.from_row(row, left=payment.amount - payment.refunded, balance=till.merchant.balance)
 
 
 def event_view(till: Till, row: WebhookEvent) -> EventView:
-    return EventView(
-        id=row.id,
-        kind=row.kind,
-        invoice=row.invoice,
-        subject=row.subject,
-        at=row.at,
-        deliveries=tuple(
-            DeliveryView(
-                webhook=one.webhook, url=till.webhooks[one.webhook].url, status=one.status, attempts=one.attempts
-            )
-            for one in row.deliveries
-        ),
+    return EventView.from_row(
+        row, deliveries=tuple(DeliveryView.from_row(one, url=till.webhooks[one.webhook].url) for one in row.deliveries)
     )

@@ -46,15 +46,10 @@ def transfer_of(chain: Chain, pickup: Pickup) -> Transfer | None:
 def view(chain: Chain, pickup: Pickup) -> PickupView:
     """A reservation as the user sees it."""
     transfer = transfer_of(chain, pickup)
-    return PickupView(
-        id=pickup.id,
-        name=pickup.name,
-        product=pickup.product,
-        store=pickup.store,
-        quantity=pickup.quantity,
+    return PickupView.from_row(
+        pickup,
         total=pickup.price * pickup.quantity,
         status=status_of(chain, pickup),
-        until=pickup.until,
         departs=transfer.departs if transfer else None,
         arrives=transfer.arrives if transfer else None,
     )

@@ -167,17 +167,8 @@ def collect_pickup(chain: Chain, pickup: PickupRef, points: Points = None) -> Pu
     return purchase_view(
         chain,
         chain.purchases.put(
-            Purchase(
-                id=chain.purchases.new_id(),
-                store=row.store,
-                product=row.product,
-                name=row.name,
-                quantity=row.quantity,
-                price=row.price,
-                paid=total - used,
-                points=used,
-                earned=earned,
-                bought=chain.now,
+            Purchase.from_row(
+                row, id=chain.purchases.new_id(), paid=total - used, points=used, earned=earned, bought=chain.now
             )
         ),
     )
@@ -191,18 +182,7 @@ def require_points(chain: Chain, points: int, total: int) -> None:
 
 
 def purchase_view(chain: Chain, row: Purchase) -> PurchaseView:
-    return PurchaseView(
-        id=row.id,
-        name=row.name,
-        product=row.product,
-        store=row.store,
-        quantity=row.quantity,
-        paid=row.paid,
-        points=row.points,
-        earned=row.earned,
-        returned=sum([one.quantity for one in chain.returns.where(purchase=row.id)]),
-        bought=row.bought,
-    )
+    return PurchaseView.from_row(row, returned=sum([one.quantity for one in chain.returns.where(purchase=row.id)]))
 
 
 @server.write(destructive=True, idempotent=True)
@@ -326,10 +306,8 @@ def on_shelves(chain: Chain, product: ChainProductId) -> list[Stock]:
 
 
 def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> StoreLine:
-    return StoreLine(
-        id=store.id,
-        name=store.name,
-        place=store.place,
+    return StoreLine.from_row(
+        store,
         street=chain.places[store.place].street,
         metres=distance,
         open=store.is_open(chain.now),
@@ -353,15 +331,7 @@ def find_chain_products(
 
 
 def product_line(chain: Chain, row: Product) -> ProductLine:
-    return ProductLine(
-        id=row.id,
-        name=row.name,
-        category=row.category,
-        price=row.price,
-        limit=row.limit,
-        stores=len(on_shelves(chain, row.id)),
-        final_sale=row.final_sale or None,
-    )
+    return ProductLine.from_row(row, stores=len(on_shelves(chain, row.id)), final_sale=row.final_sale or None)
 
 
 @server.read()
@@ -393,13 +363,8 @@ def list_store_promotions(chain: Chain, store: StoreRef, limit: Limit = ROWS) ->
     today = chain.now.date()
     rows = [row for row in chain.promotions.where(store=chain.stores[store].id) if row.starts <= today <= row.ends]
     return tuple(
-        PromotionLine(
-            product=row.product,
-            name=chain.products[row.product].name,
-            percent=row.percent,
-            price=discounted(chain.products[row.product].price, row.percent),
-            ends=row.ends,
-            tier=row.tier,
+        PromotionLine.from_row(
+            row, name=chain.products[row.product].name, price=discounted(chain.products[row.product].price, row.percent)
         )
         for row in sorted(rows, key=lambda row: (-row.percent, row.id))[:limit]
     )

@@ -134,18 +134,7 @@ def book_order(shop: Shop, address: Address, delivery: Delivery, payment: Paymen
 def put_line(shop: Shop, order: Order, line: CartLine) -> None:
     """Move a line from the cart to an order."""
     shop.cart_lines.remove(line.id)
-    shop.lines.put(
-        Line(
-            id=shop.lines.new_id(),
-            order=order.id,
-            item=line.item,
-            product=line.product,
-            title=line.title,
-            option=line.option,
-            price=line.price,
-            quantity=line.quantity,
-        )
-    )
+    shop.lines.put(Line.from_row(line, id=shop.lines.new_id(), order=order.id))
 
 
 def cancel_order(shop: Shop, order: Order) -> Order:

@@ -174,17 +174,7 @@ def fits(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
 
 
 def put_in_cart(shop: Shop, item: Item, quantity: int) -> None:
-    shop.cart_lines.put(
-        CartLine(
-            id=shop.cart_lines.new_id(),
-            item=item.id,
-            product=item.product,
-            title=item.title,
-            option=item.option,
-            price=item.price,
-            quantity=quantity,
-        )
-    )
+    shop.cart_lines.put(CartLine.from_row(item, id=shop.cart_lines.new_id(), item=item.id, quantity=quantity))
 
 
 def put_return(shop: Shop, draw: Draw, order: Order) -> None:
@@ -329,11 +319,9 @@ def put_addresses(shop: Shop, draw: Draw, town: tuple[Place, ...]) -> None:
     hotel = next(place for place in town if place.kind == "hotel")
     doors: list[tuple[Place, Zone]] = [(town[0], "inner"), (town[1], office), (hotel, "outer"), (town[3], "beyond")]
     for place, zone in doors:
-        shop.addresses.put(Address(id=place.id, name=place.name, street=place.street, kind="door", zone=zone))
+        shop.addresses.put(Address.from_row(place, kind="door", zone=zone))
     for place in (place for place in town if place.kind in PICKUP_KINDS):
-        shop.addresses.put(
-            Address(id=place.id, name=place.name, street=place.street, kind="pickup point", zone="inner")
-        )
+        shop.addresses.put(Address.from_row(place, kind="pickup point", zone="inner"))
 
 
 def put_wishes(shop: Shop, draw: Draw, count: int) -> None:

@@ -171,15 +171,7 @@ def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
         return shop.cart_lines.change(line.id, quantity=line.quantity + quantity)
     if len(lines) >= MOST_LINES:
         raise ToolError("cart_full", f"The cart holds {MOST_LINES} different items; check out or take one out first.")
-    new = CartLine(
-        id=shop.cart_lines.new_id(),
-        item=item,
-        product=row.product,
-        title=row.title,
-        option=row.option,
-        price=row.price,
-        quantity=quantity,
-    )
+    new = CartLine.from_row(row, id=shop.cart_lines.new_id(), item=item, quantity=quantity)
     return shop.cart_lines.put(new)
 
 

@@ -213,35 +213,17 @@ class CancelledOrder(Entity):
 
 def item_line(shop: Shop, item: Item) -> ItemLine:
     later = item.restock_at if item.restock_at is not None and item.restock_at > shop.now else None
-    return ItemLine(
-        id=item.id,
-        title=item.title,
-        option=item.option,
-        price=item.price,
-        stock=shop.available(item),
-        restock_at=later,
-    )
+    return ItemLine.from_row(item, stock=shop.available(item), restock_at=later)
 
 
 def product_line(shop: Shop, product: Product) -> ProductLine:
-    return ProductLine(
-        id=product.id,
-        title=product.title,
-        price=product.price,
-        in_stock=shop.in_stock(product.id),
-        rating=product.rating,
-    )
+    return ProductLine.from_row(product, in_stock=shop.in_stock(product.id))
 
 
 def product_details(shop: Shop, product: Product) -> ProductDetails:
-    return ProductDetails(
-        id=product.id,
-        title=product.title,
-        category=product.category,
+    return ProductDetails.from_row(
+        product,
         items=tuple(item_line(shop, item) for item in shop.items.where(product=product.id)),
-        ratings=product.ratings,
-        rating=product.rating,
-        limit=product.limit,
         bulky=product.bulky or None,
     )
 
@@ -273,33 +255,21 @@ def cart_of(shop: Shop) -> Cart:
 
 
 def coupon_line(coupon: Coupon) -> CouponLine:
-    return CouponLine(
-        id=coupon.id,
-        name=coupon.name,
-        minimum=coupon.minimum,
-        expires=coupon.expires,
-        percent=coupon.percent,
-        amount=coupon.amount,
-        category=coupon.category,
-        used=coupon.order is not None,
-        applied=coupon.applied,
-    )
+    return CouponLine.from_row(coupon, used=coupon.order is not None)
 
 
 def card_line(card: PaymentCard) -> CardLine:
-    return CardLine(id=card.id, brand=card.brand, last4=card.last4, expires=card.expires)
+    return CardLine.from_row(card)
 
 
 def gift_card_line(card: GiftCard) -> GiftCardLine:
-    return GiftCardLine(id=card.id, giver=card.giver, amount=card.amount, expires=card.expires, redeemed=card.redeemed)
+    return GiftCardLine.from_row(card)
 
 
 def account_details(shop: Shop) -> AccountDetails:
     account, points = shop.account, shop.points
-    return AccountDetails(
-        id=account.id,
-        owner=account.owner,
-        credit=account.credit,
+    return AccountDetails.from_row(
+        account,
         points=points,
         points_to_come=sum([row.points for row in shop.points_lines]) - points,
         cards=tuple(map(card_line, shop.cards)),
@@ -308,44 +278,17 @@ def account_details(shop: Shop) -> AccountDetails:
 
 
 def order_line(shop: Shop, order: Order) -> OrderLine:
-    return OrderLine(
-        id=order.id,
-        contents=order.contents,
-        status=order.status(shop.now),
-        placed=order.placed,
-        total=order.total,
-    )
+    return OrderLine.from_row(order, status=order.status(shop.now))
 
 
 def ordered_item(line: Line) -> OrderedItem:
-    return OrderedItem(
-        id=line.id,
-        product=line.product,
-        title=line.title,
-        option=line.option,
-        price=line.price,
-        quantity=line.quantity,
-        returned=line.returned,
-    )
+    return OrderedItem.from_row(line)
 
 
 def order_details(shop: Shop, order: Order) -> OrderDetails:
-    return OrderDetails(
-        id=order.id,
-        contents=order.contents,
+    return OrderDetails.from_row(
+        order,
         status=order.status(shop.now),
-        placed=order.placed,
-        arrives=order.arrives,
-        address=order.address,
-        delivery=order.delivery,
         items=tuple(map(ordered_item, shop.lines.where(order=order.id))),
-        subtotal=order.subtotal,
-        discount=order.discount,
-        shipping=order.shipping,
-        total=order.total,
-        card_paid=order.card_paid,
-        credit_paid=order.credit_paid,
-        points_paid=order.points_paid,
         return_until=(order.arrives + RETURN_DAYS).date(),
-        coupon=order.coupon,
     )

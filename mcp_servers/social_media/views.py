@@ -108,9 +108,7 @@ def relation_to(net: Network, person: EmailAddress) -> Relation:
 
 
 def profile_line(net: Network, row: SocialProfile) -> ProfileLine:
-    return ProfileLine(
-        id=row.id, name=row.name, handle=row.handle, private=row.private, relation=relation_to(net, row.id)
-    )
+    return ProfileLine.from_row(row, relation=relation_to(net, row.id))
 
 
 def shared(net: Network, row: SocialPost) -> str | None:
@@ -119,14 +117,7 @@ def shared(net: Network, row: SocialPost) -> str | None:
 
 
 def post_line(net: Network, row: SocialPost) -> PostLine:
-    return PostLine(
-        id=row.id,
-        author=row.author,
-        text=row.text or None,
-        at=row.at,
-        repost_of=row.repost_of,
-        shared_text=shared(net, row),
-    )
+    return PostLine.from_row(row, text=row.text or None, shared_text=shared(net, row))
 
 
 def newest(posts: list[SocialPost]) -> list[SocialPost]:
@@ -137,12 +128,8 @@ def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
     mine = row.id == net.me
     pinned = None if row.pinned is None else net.posts[row.pinned]
     seen = (post for post in newest(net.posts.where(author=row.id)) if net.out(post) and net.sees(post))
-    return ProfileDetails(
-        id=row.id,
-        name=row.name,
-        handle=row.handle,
-        bio=row.bio,
-        private=row.private,
+    return ProfileDetails.from_row(
+        row,
         relation=relation_to(net, row.id),
         follows_you=net.following(row.id, net.me),
         followers=sum(map(net.accepted, net.follows.where(followed=row.id))),
@@ -154,7 +141,7 @@ def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
 
 
 def comment_line(row: PostComment) -> CommentLine:
-    return CommentLine(id=row.id, author=row.author, text=row.text, at=row.at, reply_to=row.reply_to)
+    return CommentLine.from_row(row)
 
 
 def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]:
@@ -165,21 +152,11 @@ def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]
 
 def post_details(net: Network, row: SocialPost) -> PostDetails:
     mentioned = [profile.id for handle in row.mentions for profile in net.profiles.where(handle=handle)]
-    return PostDetails(
-        id=row.id,
-        author=row.author,
+    return PostDetails.from_row(
+        row,
         text=row.text or None,
-        at=row.at,
-        audience=row.audience,
-        comments_from=row.comments_from,
-        hashtags=row.hashtags,
         mentions=tuple(mentioned),
-        likes=row.likes,
-        reposts=row.reposts,
-        comments=row.comments,
         liked=bool(net.likes.where(post=row.id, person=net.me)),
         newest_comments=newest_comments(net, row.id),
-        edited=row.edited,
-        repost_of=row.repost_of,
         shared_text=shared(net, row),
     )

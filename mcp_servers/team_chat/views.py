@@ -74,32 +74,22 @@ class ChannelReading(Entity):
 def channel_line(chat: Chat, row: ChatChannel) -> ChannelLine:
     inside = chat.membership(row.id, chat.me) is not None
     unread = chat.unread(row.id)
-    return ChannelLine(
-        id=row.id,
-        name=row.name,
-        visibility=row.visibility,
-        archived=row.archived,
-        joined=inside,
-        unread=len(unread) if inside else None,
-        mentions=chat.mentions(unread) if inside else None,
+    return ChannelLine.from_row(
+        row, joined=inside, unread=len(unread) if inside else None, mentions=chat.mentions(unread) if inside else None
     )
 
 
 def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> MessageLine:
     gone = row.deleted is not None
-    return MessageLine(
-        id=row.id,
-        author=row.author,
+    return MessageLine.from_row(
+        row,
         name=chat.people[row.author].name,
-        at=row.at,
         text=None if gone else row.text,
         channel=row.channel if channel else None,
         thread=row.parent,
         replies=sum(reply.at <= chat.now for reply in chat.messages.where(parent=row.id)) or None,
         locked=row.locked or None,
         pinned=bool(chat.pins.where(message=row.id)) or None,
-        edited=row.edited,
-        deleted=row.deleted,
         reactions=counts(chat, row) or None,
     )
 
@@ -114,14 +104,10 @@ def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: in
     """A channel with these messages, of which the newest are shown, and as many of its members."""
     memberships = chat.memberships.where(channel=row.id)
     people = (chat.people[one.person] for one in memberships[:limit])
-    return ChannelReading(
-        id=row.id,
-        name=row.name,
-        topic=row.topic,
-        visibility=row.visibility,
-        archived=row.archived,
+    return ChannelReading.from_row(
+        row,
         member_count=len(memberships),
-        members=tuple(Member(id=one.id, name=one.name, handle=one.handle) for one in people),
+        members=tuple(Member.from_row(one) for one in people),
         messages=tuple(message_line(chat, one) for one in messages[-limit:]),
         pinned=tuple(pin.message for pin in chat.pins.where(channel=row.id)) or None,
         unread=len(chat.unread(row.id)) if chat.membership(row.id, chat.me) else None,

@@ -360,7 +360,7 @@ def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
 def list_portfolios(broker: Broker, limit: Limit = None) -> tuple[PortfolioView, ...]:
     """List your portfolios with the cash in cents that is free for new orders."""
     rows = list(settled(broker).portfolios)[: limit or ROWS]
-    return tuple(PortfolioView(id=row.id, name=row.name, available=row.available, managed=row.managed) for row in rows)
+    return tuple(PortfolioView.from_row(row) for row in rows)
 
 
 @server.read()

@@ -173,22 +173,14 @@ def stock_view(broker: Broker, stock: Stock) -> StockView:
 @lru_cache(maxsize=1 << 14)
 def stock_in(seed: int, stock: Stock, number: int) -> StockView:
     """A stock as it stands in a round."""
-    return StockView(
-        id=stock.id,
-        symbol=stock.symbol,
-        name=stock.name,
-        sector=stock.sector,
-        exchange=stock.exchange,
-        last=middle(seed, stock, number),
-    )
+    return StockView.from_row(stock, last=middle(seed, stock, number))
 
 
 def quote_of(broker: Broker, stock: Stock) -> Quote:
     bids, asks = displayed(broker, stock, "buy"), displayed(broker, stock, "sell")
     lowest, highest = band(broker.seed, stock, broker.now)
-    return Quote(
-        id=stock.id,
-        symbol=stock.symbol,
+    return Quote.from_row(
+        stock,
         trading=trading_of(broker, stock),
         last=last_price(broker, stock),
         bid=bids[0].price if bids else None,
@@ -196,8 +188,6 @@ def quote_of(broker: Broker, stock: Stock) -> Quote:
         previous_close=previous_close(broker.seed, stock, broker.now),
         lowest_limit=lowest,
         highest_limit=highest,
-        tick=stock.tick,
-        lot=stock.lot,
     )
 
 
@@ -233,57 +223,24 @@ def portfolio_details(broker: Broker, portfolio: Portfolio) -> PortfolioDetails:
         )
         for row, stock in held
     )
-    return PortfolioDetails(
-        id=portfolio.id,
-        name=portfolio.name,
-        cash=portfolio.cash,
-        reserved=portfolio.reserved,
-        available=portfolio.available,
-        value=portfolio.cash + sum(row.value for row in holdings),
-        managed=portfolio.managed,
-        excluded=portfolio.excluded,
-        holdings=holdings,
+    return PortfolioDetails.from_row(
+        portfolio, value=portfolio.cash + sum(row.value for row in holdings), holdings=holdings
     )
 
 
 def order_view(order: StockOrder) -> OrderView:
-    return OrderView(
-        id=order.id,
-        symbol=order.symbol,
-        side=order.side,
-        quantity=order.quantity,
-        filled=order.filled,
-        limit=order.limit,
-        status=order.status,
-    )
+    return OrderView.from_row(order)
 
 
 def order_details(order: StockOrder) -> OrderDetails:
     is_waiting = order.status == "open"
-    return OrderDetails(
-        id=order.id,
-        portfolio=order.portfolio,
-        stock=order.stock,
-        symbol=order.symbol,
-        side=order.side,
-        quantity=order.quantity,
-        filled=order.filled,
-        limit=order.limit,
-        duration=order.duration,
-        status=order.status,
-        reserves=order.reserves if is_waiting else None,
-        placed=order.placed,
-        expires=order.expires if is_waiting else None,
-        executions=order.executions,
+    return OrderDetails.from_row(
+        order, reserves=order.reserves if is_waiting else None, expires=order.expires if is_waiting else None
     )
 
 
 def watchlist_view(broker: Broker, watchlist: Watchlist, rows: int) -> WatchlistView:
     newest = watchlist.stocks[::-1][:rows]
-    return WatchlistView(
-        id=watchlist.id,
-        name=watchlist.name,
-        sector=watchlist.sector,
-        count=len(watchlist.stocks),
-        stocks=tuple([stock_view(broker, broker.stocks[id]) for id in newest]),
+    return WatchlistView.from_row(
+        watchlist, count=len(watchlist.stocks), stocks=tuple([stock_view(broker, broker.stocks[id]) for id in newest])
     )

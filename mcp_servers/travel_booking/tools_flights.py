@@ -254,16 +254,11 @@ def search_flights(
 def get_flight(travel: Travel, flight: FlightRef) -> FlightDetails:
     """Get a flight with its fares in cents and alternatives."""
     row = travel.flights[flight]
-    return FlightDetails(
-        id=row.id,
-        number=row.number,
-        airline=row.airline,
+    return FlightDetails.from_row(
+        row,
         from_city=row.origin,
         to_city=row.destination,
-        departs=row.departs,
-        arrives=row.arrives,
         status=status_of(travel, row),
-        miles=row.miles,
         upgrade_miles=upgrade_miles(row),
         fares=fare_offers(travel, row),
         alternatives=tuple([other.id for other in on_route(travel, row) if other.id != flight][:MOST_ALTERNATIVES]),

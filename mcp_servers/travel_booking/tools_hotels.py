@@ -72,15 +72,7 @@ def list_free_rooms(
     require_ahead(travel, arrival)
     rooms = sorted(travel.rooms.where(hotel=hotel), key=attrgetter("price", "id"))
     found = (
-        RoomOffer(
-            id=room.id,
-            kind=room.kind,
-            hotel_name=row.name,
-            sleeps=room.sleeps,
-            left=left,
-            night_price=room.price,
-            total=room.price * nights,
-        )
+        RoomOffer.from_row(room, hotel_name=row.name, left=left, night_price=room.price, total=room.price * nights)
         for room in rooms
         if (left := fewest_left(travel, room, arrival, nights)) > 0
     )
@@ -181,8 +173,8 @@ def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = No
     """Get a traveller's miles and the latest movements."""
     row = travel.travellers[traveller]
     rows = travel.miles.where(traveller=traveller)[::-1][: limit or ROWS]
-    lines = [MilesLine(at=entry.at, miles=entry.miles, reason=entry.reason, booking=entry.booking) for entry in rows]
-    return MilesAccount(id=row.id, name=row.name, miles=row.miles, entries=tuple(lines))
+    lines = [MilesLine.from_row(entry) for entry in rows]
+    return MilesAccount.from_row(row, entries=tuple(lines))
 
 
 @server.read()

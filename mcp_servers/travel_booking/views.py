@@ -78,33 +78,18 @@ class StayView(Entity):
 
 
 def hotel_view(travel: Travel, hotel: Hotel) -> HotelView:
-    return HotelView(
-        id=hotel.id,
-        name=hotel.name,
-        city=hotel.city,
-        stars=hotel.stars,
-        price_from=min(room.price for room in travel.rooms.where(hotel=hotel.id)),
-        free_days=hotel.free_days,
-        place=hotel.place,
-    )
+    return HotelView.from_row(hotel, price_from=min(room.price for room in travel.rooms.where(hotel=hotel.id)))
 
 
 def stay_view(travel: Travel, row: HotelStay) -> StayView:
     hotel = travel.hotel_of(row)
-    return StayView(
-        id=row.id,
-        traveller=row.traveller,
+    return StayView.from_row(
+        row,
         name=travel.travellers[row.traveller].name,
-        room=row.room,
         hotel_name=hotel.name,
         city=hotel.city,
         kind=travel.rooms[row.room].kind,
-        arrival=row.arrival,
-        nights=row.nights,
-        guests=row.guests,
-        status=row.status,
         total=row.price,
-        refunded=row.refunded,
     )
 
 
@@ -165,15 +150,7 @@ class SeatView(Entity):
 
 
 def flight_view(flight: Flight) -> FlightView:
-    return FlightView(
-        id=flight.id,
-        number=flight.number,
-        from_city=flight.origin,
-        to_city=flight.destination,
-        departs=flight.departs,
-        arrives=flight.arrives,
-        price=flight.price,
-    )
+    return FlightView.from_row(flight, from_city=flight.origin, to_city=flight.destination)
 
 
 def fare_offers(travel: Travel, flight: Flight) -> tuple[FareOffer, ...]:
@@ -275,40 +252,28 @@ class Itinerary(Entity):
 
 def booking_view(travel: Travel, row: FlightBooking) -> BookingView:
     flight = travel.flight_of(row)
-    return BookingView(
-        id=row.id,
+    return BookingView.from_row(
+        row,
         name=travel.travellers[row.traveller].name,
-        flight=row.flight,
         number=flight.number,
         from_city=flight.origin,
         to_city=flight.destination,
         departs=flight.departs,
-        status=row.status,
-        total=row.total,
     )
 
 
 def booking_details(travel: Travel, row: FlightBooking) -> BookingDetails:
     flight = travel.flight_of(row)
-    return BookingDetails(
-        id=row.id,
-        traveller=row.traveller,
+    return BookingDetails.from_row(
+        row,
         name=travel.travellers[row.traveller].name,
-        flight=row.flight,
         number=flight.number,
         from_city=flight.origin,
         to_city=flight.destination,
         departs=flight.departs,
         arrives=flight.arrives,
-        status=row.status,
-        fare=row.fare,
-        cabin=row.cabin,
-        seat=row.seat,
-        bags=row.bags,
-        total=row.total,
-        refunded=row.refunded,
     )
 
 
 def traveller_view(row: Traveller) -> TravellerView:
-    return TravellerView(id=row.id, name=row.name, passport_expires=row.passport_expires, miles=row.miles)
+    return TravellerView.from_row(row)

@@ -88,17 +88,11 @@ def get_vehicle_status(garage: Garage) -> VehicleStatus:
     metres = driven(running, garage.now) if running else 0
     energy = car.energy - energy_for(car, metres)
     coming = [row.at for row in garage.bookings if row.at > garage.now]
-    return VehicleStatus(
-        model=car.model,
-        drive=car.drive,
-        engine=car.engine,
-        gear=car.gear,
-        parking_brake=car.parking_brake,
-        locked=car.locked,
+    return VehicleStatus.from_row(
+        car,
         speed_kmh=running.speed if running else 0,
         driver=None if car.profile is None else garage.profiles[car.profile].name,
         place=None if running else car.place,
-        destination=car.destination,
         metres_left=running.distance - metres if running else None,
         cruise_kmh=car.cruise,
         open=car.open or None,
@@ -123,16 +117,11 @@ def find_vehicle_places(
     rows = garage.places if kind is None else garage.places.where(kind=kind)
     named = [row for row in rows if wanted in row.name.casefold()] if wanted else rows
     near = nsmallest(limit or ROWS, [(distance(latitude, longitude, row), row.id, row) for row in named])
-    return tuple(
-        [
-            NearbyPlace(id=row.id, name=row.name, kind=row.kind, metres=metres, price=price_of(garage, row))
-            for metres, _, row in near
-        ]
-    )
+    return tuple([NearbyPlace.from_row(row, metres=metres, price=price_of(garage, row)) for metres, _, row in near])
 
 
 def profile_view(garage: Garage, row: DriverProfile) -> DriverProfileView:
-    return DriverProfileView(id=row.id, name=row.name, valet=row.valet, active=row.id == garage.car.profile)
+    return DriverProfileView.from_row(row, active=row.id == garage.car.profile)
 
 
 @server.read()
@@ -143,15 +132,7 @@ def list_driver_profiles(garage: Garage, limit: Limit = None) -> tuple[DriverPro
 
 def trip_view(garage: Garage, row: VehicleTrip) -> TripView:
     metres = row.metres if row.ended else driven(row, garage.now)
-    return TripView(
-        id=row.id,
-        destination_name=row.destination_name,
-        started=row.started,
-        ended=row.ended,
-        metres=metres,
-        metres_left=row.distance - metres,
-        used=energy_for(garage.car, metres),
-    )
+    return TripView.from_row(row, metres=metres, metres_left=row.distance - metres, used=energy_for(garage.car, metres))
 
 
 @server.read()

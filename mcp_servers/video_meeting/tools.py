@@ -403,15 +403,8 @@ def get_meeting_recording(studio: Studio, recording: RecordingRef) -> RecordingD
     if not stopped(studio, row):
         raise ToolError("still_recording", f"{recording} is still being made; stop it or wait until the meeting ends.")
     stop = studio.until(row)
-    return RecordingDetails(
-        id=row.id,
-        meeting=row.meeting,
-        title=row.title,
-        start=row.start,
-        stop=stop,
-        minutes=int((stop - row.start).total_seconds()) // 60,
-        expires=row.expires,
-        transcript=transcript(studio, row),
+    return RecordingDetails.from_row(
+        row, stop=stop, minutes=int((stop - row.start).total_seconds()) // 60, transcript=transcript(studio, row)
     )
 
 

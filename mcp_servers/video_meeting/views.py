@@ -90,14 +90,7 @@ class RecordingDetails(Entity):
 
 
 def meeting_line(studio: Studio, row: VideoMeeting) -> MeetingLine:
-    return MeetingLine(
-        id=row.id,
-        title=row.title,
-        start=row.start,
-        duration=row.duration,
-        status=studio.status(row),
-        host=row.host,
-    )
+    return MeetingLine.from_row(row, status=studio.status(row))
 
 
 def guest_of(studio: Studio, meeting: VideoMeeting, row: MeetingGuest, status: Status) -> Guest:
@@ -112,19 +105,14 @@ def stopped(studio: Studio, row: Recording) -> bool:
 def recording_line(studio: Studio, row: Recording) -> RecordingLine:
     until = studio.until(row)
     stop = until if until <= studio.now else None
-    return RecordingLine(id=row.id, title=row.title, start=row.start, stop=stop, expires=row.expires)
+    return RecordingLine.from_row(row, stop=stop)
 
 
 def meeting_details(studio: Studio, row: VideoMeeting) -> MeetingDetails:
     status = studio.status(row)
-    return MeetingDetails(
-        id=row.id,
-        title=row.title,
-        start=row.start,
-        duration=row.duration,
+    return MeetingDetails.from_row(
+        row,
         status=status,
-        host=row.host,
-        capacity=row.capacity,
         guests=tuple([guest_of(studio, row, guest, status) for guest in studio.guests.where(meeting=row.id)]),
         started=studio.begun(row),
         ended=studio.over(row) if status == "ended" else None,
