@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST = 8 << 20  # bytes of a request: pieces of files come in less
 HEARD_OUT = 32 << 20  # bytes; who announces more is cut off
-TOLD = f"This request is larger than {MOST:,} bytes, the most that is read. Files are sent in pieces, by the page."
+TOLD = f"The request exceeds the limit of {MOST:,} bytes. Upload files from the page, which sends them in parts."
 
 
 class Bounded:

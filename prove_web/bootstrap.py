@@ -100,7 +100,7 @@ def demo() -> Demo | None:
     """What an empty site begins with. Raises Refused for a name that is none."""
     name = envstr(DEMO, "whole")
     if name not in DEMOS:
-        raise Refused(f"{DEMO}={name!r} is none of {', '.join(DEMOS)}")
+        raise Refused(f"{DEMO}={name!r} is not one of {', '.join(DEMOS)}")
     return DEMOS[name]
 
 

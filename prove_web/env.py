@@ -34,5 +34,5 @@ def envset(name: str, known: set[str]) -> frozenset[str]:
     """Some of the words that are known, comma-separated; none by default."""
     words = frozenset(filter(None, (word.strip() for word in envstr(name, "").lower().split(","))))
     if strange := sorted(words - known):
-        raise ImproperlyConfigured(f"{name}={strange[0]!r} is not understood: known are {', '.join(sorted(known))}")
+        raise ImproperlyConfigured(f"{name}={strange[0]!r} is unknown; allowed values: {', '.join(sorted(known))}")
     return words

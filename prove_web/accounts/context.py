@@ -51,14 +51,14 @@ SECTIONS = (
     Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new", *SESSIONS})),
     Section("graph", "Graph", "share"),
     Section("environments", "Environments", "adjustments", frozenset({"server-versions", "third-party"})),
-    Section("datasets", "Data sets", "database", DATASETS),
+    Section("datasets", "Datasets", "database", DATASETS),
     Section("queues", "Review", "circle-check", REVIEW),
     Section(
         "runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS, *COMPARED})
     ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
     Section("alerts", "Alerts", "alert-triangle", ALERTS),
-    Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
+    Section("job-queue", "Jobs", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -19,7 +19,7 @@ class SignIn(AuthenticationForm):
 
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": "No one signs in with that name and password. Mind capital letters in the password.",
+        "invalid_login": "Wrong username or password. Passwords are case-sensitive.",
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,7 +33,7 @@ class AddMember(forms.Form):
     person = forms.CharField(
         label="User name or e-mail address",
         max_length=254,
-        help_text="Someone new is asked for by e-mail address: you get a first password to pass on.",
+        help_text="For a new user, enter an e-mail address; you get an initial password to pass on.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
@@ -47,12 +47,12 @@ class AddMember(forms.Form):
         found = find(person)
         if found is None and "@" not in person:
             raise forms.ValidationError(
-                f"Nobody here has the user name “{person}”. To add someone new, give their e-mail address."
+                f"No account has the user name “{person}”. To add a new user, enter their e-mail address."
             )
         if found is None:
             validate_email(person)
         elif self.organisation.memberships.filter(user=found).exists():
-            raise forms.ValidationError(f"{found.get_username()} is a member already; change the role in the list.")
+            raise forms.ValidationError(f"{found.get_username()} is already a member; change their role in the list.")
         return person
 
 
@@ -64,10 +64,10 @@ class NewProject(forms.ModelForm):
     """A project's name, and its part of the address, which is made of the name where none is given."""
 
     slug = forms.SlugField(
-        label="Address",
+        label="URL slug",
         required=False,
         max_length=40,
-        help_text="Small letters, digits and hyphens. Left empty, it is made of the name.",
+        help_text="Lowercase letters, digits and hyphens. If empty, it is derived from the name.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
 
@@ -82,8 +82,8 @@ class NewProject(forms.ModelForm):
     def clean_slug(self) -> str:
         slug = self.cleaned_data["slug"].lower() or slugify(self.cleaned_data.get("name", ""))[:40].strip("-")
         if not slug:
-            raise forms.ValidationError("This name makes no address. Give one.")
+            raise forms.ValidationError("Can't derive a URL slug from this name. Enter one.")
         for taken in Project.everything.filter(organisation=self.instance.organisation, slug=slug):
-            where = " in the bin; restore it, or choose another address" if taken.deleted_at else " already"
-            raise forms.ValidationError(f"The team has a project at “{slug}”{where}.")
+            where = " by a project in the trash. Restore it, or choose another slug" if taken.deleted_at else ""
+            raise forms.ValidationError(f"The slug “{slug}” is already used{where}.")
         return slug

@@ -28,12 +28,12 @@ class Addresses(forms.CharField):
 
     def validate(self, value: Any) -> None:
         if len(value) > AT_ONCE:
-            raise forms.ValidationError(f"These are {len(value)} addresses. Invite at most {AT_ONCE} at once.")
+            raise forms.ValidationError(f"{len(value)} addresses entered. Invite at most {AT_ONCE} at a time.")
         for one in value:
             try:
                 validate_email(one)
             except forms.ValidationError:
-                raise forms.ValidationError(f"“{one[:80]}” is no e-mail address.") from None
+                raise forms.ValidationError(f"“{one[:80]}” is not an e-mail address.") from None
 
     def run_validators(self, value: Any) -> None:
         """They are for text."""
@@ -41,14 +41,14 @@ class Addresses(forms.CharField):
 
 class Invite(forms.Form):
     role = forms.ChoiceField(label="Role", choices=Role.choices, initial=Role.VIEWER)
-    days = forms.TypedChoiceField(label="Good for", choices=DAYS, coerce=int, initial=7)
-    most = forms.IntegerField(label="People who may use it", min_value=1, max_value=MOST, initial=1)
+    days = forms.TypedChoiceField(label="Expires in", choices=DAYS, coerce=int, initial=7)
+    most = forms.IntegerField(label="Max uses", min_value=1, max_value=MOST, initial=1)
     email = Addresses(
-        label="Only for these e-mail addresses",
+        label="E-mail addresses",
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", **PLAIN}),
-        help_text="A link for each; several with commas or on lines of their own. Left empty, whoever has the one link "
-        "joins by it. No mail is sent: pass the links on yourself.",
+        help_text="One link per address, separated by commas or line breaks. If empty, anyone with the link can join. "
+        "No e-mail is sent: send the links yourself.",
     )
     note = forms.CharField(
         label="Note", required=False, max_length=120, help_text="Who it is for; only owners see it.", strip=True
@@ -62,7 +62,7 @@ class Invite(forms.Form):
         given: dict[str, Any] = super().clean()
         self.refuse_members(given.get("email") or [])
         if given.get("email") and given.get("most", 1) > 1:
-            self.add_error("most", "An address belongs to one person. Leave the address empty to invite several.")
+            self.add_error("most", "An address belongs to one person. Leave the field empty to invite several.")
         return given
 
     def refuse_members(self, addresses: list[str]) -> None:
@@ -71,7 +71,7 @@ class Invite(forms.Form):
             return
         here = {one.casefold() for one in self.organisation.members.values_list("email", flat=True)}
         if known := [one for one in addresses if one.casefold() in here]:
-            self.add_error("email", f"{', '.join(known)}: in the team already. Leave out who is, or change their role.")
+            self.add_error("email", f"{', '.join(known)}: already in the team. Remove the address, or change the role.")
 
     def asked(self) -> list[InvitationRequest]:
         """One invitation, or one for each address."""
@@ -90,7 +90,7 @@ class SignUp(forms.Form):
         label="Password",
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=False),
-        help_text="At least 8 characters, not only digits, and none of the usual ones.",
+        help_text="At least 8 characters, not only digits, not a common password.",
     )
 
     def __init__(self, *args: Any, invitation: Invitation, **kwargs: Any) -> None:
@@ -105,7 +105,7 @@ class SignUp(forms.Form):
         if not suits(self.invitation, email):
             raise forms.ValidationError("This invitation is for another e-mail address.")
         if User.objects.filter(email__iexact=email).exists():
-            raise forms.ValidationError("There is an account with this address already. Sign in to it instead.")
+            raise forms.ValidationError("An account with this address already exists. Sign in instead.")
         return email
 
     def clean(self) -> dict[str, Any]:

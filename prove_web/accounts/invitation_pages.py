@@ -45,10 +45,10 @@ def invitation_withdraw(request: Any, invitation: int) -> HttpResponse:
     found = get_object_or_404(Invitation, organisation=request.organisation, pk=invitation)
     if request.POST.get("undo"):
         give_back(found)
-        messages.success(request, "The invitation is good again.")
+        messages.success(request, "Invitation restored.")
     else:
         withdraw(found)
-        messages.success(request, "The invitation is withdrawn: nobody joins by it any more.")
+        messages.success(request, "Invitation withdrawn. Its link no longer works.")
     return redirect(f"{request.organisation.get_absolute_url()}#invitations")
 
 
@@ -73,7 +73,7 @@ def join_as(request: Any, invitation: Invitation, text: str) -> HttpResponse:
     if request.method == "POST":
         return welcome(request, join(text, request.user))
     if role := role_in(request.user, invitation.organisation):
-        messages.info(request, f"You are a member already, as {role.label.lower()}. The invitation changes nothing.")
+        messages.info(request, f"You are already a member, as {role.label.lower()}. The invitation changes nothing.")
         return redirect(invitation.organisation)
     return render(request, "accounts/join.html", {"invitation": invitation})
 
@@ -100,6 +100,6 @@ def enter(request: Any, user: User, invitation: Invitation) -> HttpResponse:
 def welcome(request: Any, membership: Membership) -> HttpResponse:
     """To the team's newest project, or to its members where it has none."""
     team = membership.organisation
-    messages.success(request, f"You are in {team} as {membership.get_role_display().lower()}.")
+    messages.success(request, f"You joined {team} as {membership.get_role_display().lower()}.")
     newest = team.projects.filter(deleted_at=None).select_related("organisation").order_by("-created_at", "-pk").first()
     return redirect(newest or team)

@@ -20,4 +20,4 @@ def hold(project: int) -> Project:
 def lock_active_project(project: Project) -> None:
     """As `hold`, for what begins something there. Raises Http404 where the project was deleted meanwhile."""
     if hold(project.pk).deleted_at:
-        raise Http404("This project is in the bin. Restore it on the team's page Bin, then try again.")
+        raise Http404("This project is in the trash. Restore it on the team's page “Deleted projects”, then try again.")

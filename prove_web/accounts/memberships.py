@@ -81,7 +81,7 @@ def tell_role(membership: Membership) -> None:
     team, role = membership.organisation, Role(membership.role)
     if project := team.projects.order_by("-pk").first():
         may = "; ".join(action.label for action in Action if role.covers(action))
-        told = f"You are {role.label.lower()} of {team} now: you may {may}."
+        told = f"Your role in {team} is now {role.label}. You can {may}."
         notify([membership.user], project, told, team.get_absolute_url())
 
 

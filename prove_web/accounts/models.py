@@ -25,7 +25,7 @@ RESERVED = frozenset(
 
 def not_reserved(slug: str) -> None:
     if slug in RESERVED:
-        raise ValidationError(f"“{slug}” is an address of the site itself. Choose another name.")
+        raise ValidationError(f"“{slug}” is reserved. Choose another name.")
 
 
 class User(AbstractUser):

@@ -54,7 +54,7 @@ def acting_for(membership: Membership, because: str) -> Iterable[tuple[str, Any,
     yield "share link", Action.LAUNCH, links, lambda link: withdraw_link(link, because)
     clients = ConnectToken.objects.filter(session__project__organisation=team, made_by=user, revoked_at=None)
     clients = clients.select_related("session__project__organisation")
-    yield "token of a session", Action.ANNOTATE, clients, revoke_connect_token
+    yield "session token", Action.ANNOTATE, clients, revoke_connect_token
     programs = ApiToken.objects.good().filter(organisation=team, user=user).select_related("organisation")
     yield "API token", Action.VIEW, programs, revoke_token
 
@@ -64,13 +64,13 @@ def withdraw_invitation(invitation: Invitation) -> None:
     invitation.save(update_fields=["withdrawn_at"])
 
 
-def describe_ended(ended: Ended, whose: str = "theirs") -> str:
+def describe_ended(ended: Ended) -> str:
     """What ended, as a sentence to put after another; nothing where nothing did."""
     if not ended:
         return ""
     parts = [f"{number} {plural(name) if number != 1 else name}" for number, name in ended]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f" With it ended {listed} of {whose}."
+    return f" Revoked: {listed}."
 
 
 def plural(name: str) -> str:

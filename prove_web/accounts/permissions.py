@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
 from .models import Membership, Organisation, Project, User
-from .roles import LEAST, Action, Role
+from .roles import ACTIVITIES, LEAST, Action, Role
 from .second_factor import SecondFactorNeeded, lacks
 
 __all__ = ["Action", "ProjectRequest", "Role", "anyone", "can", "in_organisation", "in_project", "role_in", "signed_in"]
@@ -108,4 +108,4 @@ def admit(request: Any, action: Action, organisation: Organisation) -> None:
     request.organisation, request.role = organisation, role
     if not role.covers(action):
         least = LEAST[action].label
-        raise PermissionDenied(f"Your role here is {role.label}; to {action.label} it takes {least} or higher.")
+        raise PermissionDenied(f"{ACTIVITIES[action]} requires the {least} role. Your role is {role.label}.")

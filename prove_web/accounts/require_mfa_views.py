@@ -18,7 +18,7 @@ from . import second_factor
 from .models import Organisation
 from .permissions import Action, in_organisation
 
-DAYS = {"0": "at once", "7": "in 7 days", "30": "in 30 days"}
+DAYS = {"0": "immediately", "7": "in 7 days", "30": "in 30 days"}
 OFF = "off"
 
 
@@ -28,15 +28,17 @@ def second_factor_require(request: Any) -> HttpResponse:
     team, wanted = request.organisation, request.POST.get("from", "")
     if wanted == OFF:
         ask(team, None)
-        messages.success(request, "Nobody needs a second factor here any more.")
+        messages.success(request, "A second factor is no longer required.")
     elif wanted not in DAYS:
-        messages.error(request, f"Ask for it {', '.join(DAYS.values())}. Nothing is changed.")
+        messages.error(request, f"Choose one of: {', '.join(DAYS.values())}. Nothing was changed.")
     elif not second_factor.owned(request.user).exists():
-        messages.error(request, "Set up a second factor yourself first, or you would be kept out of your own team.")
+        messages.error(
+            request, "Set up a second factor yourself first; otherwise you would lose access to your own team."
+        )
     else:
         without = ask(team, int(wanted))
-        told = f" {without} member{'s' * (without != 1)} without one {'are' if without != 1 else 'is'} told."
-        messages.success(request, f"A second factor is asked for {DAYS[wanted]}.{told if without else ''}")
+        told = f" {without} member{'s' * (without != 1)} without one {'were' if without != 1 else 'was'} notified."
+        messages.success(request, f"A second factor is required {DAYS[wanted]}.{told if without else ''}")
     return redirect(f"{team.get_absolute_url()}#second-factor")
 
 
@@ -49,6 +51,6 @@ def ask(organisation: Organisation, days: int | None) -> int:
     without = [] if days is None else list(rows.values_list("user", flat=True))
     if project and without:
         moment = f"{organisation.second_factor_from:%-d %B}" if days else "now"
-        told = f"{organisation} asks for a second factor from {moment} on, and you have none. Set one up here."
+        told = f"{organisation} requires a second factor from {moment}, and you have none. Set one up here."
         notify(without, project, told, reverse("account"))
     return len(without)

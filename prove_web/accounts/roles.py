@@ -23,8 +23,8 @@ class Action(models.TextChoices):
 
     VIEW = "view", "see everything in the team's projects"
     ANNOTATE = "annotate", "open sessions, call tools, label trajectories"
-    LAUNCH = "launch", "make data sets; launch, stop and resume runs"
-    MANAGE = "manage", "add and remove members, make projects"
+    LAUNCH = "launch", "create datasets; launch, stop and resume runs"
+    MANAGE = "manage", "add and remove members, create projects"
 
 
 LEAST = {
@@ -32,4 +32,12 @@ LEAST = {
     Action.ANNOTATE: Role.ANNOTATOR,
     Action.LAUNCH: Role.MAINTAINER,
     Action.MANAGE: Role.OWNER,
+}
+
+# The same as subjects of a sentence, for the answer to somebody whose role is too low.
+ACTIVITIES = {
+    Action.VIEW: "Viewing this page",
+    Action.ANNOTATE: "Calling tools or annotating",
+    Action.LAUNCH: "Launching runs or managing datasets",
+    Action.MANAGE: "Managing members or projects",
 }

@@ -24,7 +24,7 @@ class SavedViewError(ValueError):
 def store(project: Project, user: User, page: str, name: str, query: str) -> SavedView:
     """Keep an address under a name; one that is there under it is replaced. Raises NotKept."""
     if not name or len(name) > LONGEST:
-        raise SavedViewError(f"A view needs a name of at most {LONGEST} characters. Nothing was kept.")
+        raise SavedViewError(f"A view needs a name of at most {LONGEST} characters. Nothing was saved.")
     kept = {"query": query, "made_by": user}
     return SavedView.objects.update_or_create(project=project, page=page, name=name, defaults=kept)[0]
 
@@ -33,9 +33,7 @@ def rename(view: SavedView, name: str) -> None:
     """Raises NotKept."""
     others = SavedView.objects.filter(project=view.project_id, page=view.page, name=name).exclude(pk=view.pk)
     if not name or len(name) > LONGEST or others.exists():
-        raise SavedViewError(
-            f"A view needs a name of its own of at most {LONGEST} characters. It keeps the one it has."
-        )
+        raise SavedViewError(f"A view needs a unique name of at most {LONGEST} characters. Its name was not changed.")
     view.name = name
     view.save(update_fields=["name"])
 
@@ -47,7 +45,7 @@ def keep(request: Any, page: str, query: str) -> None:
     except SavedViewError as why:
         messages.error(request, str(why))
     else:
-        messages.success(request, f"Kept as “{made}” for the team.")
+        messages.success(request, f"Saved as “{made}” for the team.")
 
 
 def change(request: Any, page: str, view: int) -> SavedView:
@@ -55,7 +53,7 @@ def change(request: Any, page: str, view: int) -> SavedView:
     kept: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page=page)
     if "remove" in request.POST:
         kept.delete()
-        messages.success(request, f"“{kept.name}” is no longer among the team's views.")
+        messages.success(request, f"View “{kept.name}” removed.")
         return kept
     try:
         rename(kept, name_in(request))

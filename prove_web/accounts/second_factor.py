@@ -10,14 +10,14 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
-DO = "Sign in, and under “Account and second factor” set up an authenticator app or add a passkey."
+DO = "Sign in, open “Account and second factor” and set up an authenticator app or add a passkey."
 
 
 class SecondFactorNeeded(PermissionDenied):
     """A member without a second factor is at a page of a team that asks for one."""
 
     def __init__(self, organisation: Any):
-        super().__init__(f"{organisation} asks its members for a second factor, and you have none.")
+        super().__init__(f"{organisation} requires a second factor, and you have none.")
         self.organisation = organisation
 
 

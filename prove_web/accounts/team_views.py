@@ -20,7 +20,7 @@ class Rename(forms.ModelForm):
     class Meta:
         model = Organisation
         fields = ["name"]
-        help_texts = {"name": "Its address stays as it is, so that no link breaks."}
+        help_texts = {"name": "The URL does not change, so links keep working."}
 
 
 @in_organisation(Action.MANAGE)
@@ -31,12 +31,12 @@ def team_edit(request: Any) -> HttpResponse:
     called, form = team.name, Rename(request.POST if do == "rename" else None, instance=team)
     if do == "rename" and form.is_valid():
         form.save()
-        messages.success(request, f"The team is called {team} now.")
+        messages.success(request, f"Team renamed to {team}.")
         return redirect(team)
     fault = ""
     if do == "delete":
         typed = request.POST.get("typed", "").strip()
-        fault = in_the_way(team) if typed == called else f"To delete it, type its name as it stands: {called}"
+        fault = in_the_way(team) if typed == called else f"To delete the team, type its exact name: {called}"
         if not fault and not (fault := delete(team)):
             messages.success(request, f"The team “{called}” is deleted.")
             return redirect("start")
@@ -51,9 +51,7 @@ def in_the_way(team: Organisation) -> str:
     if kept:
         return f"It has {kept} project{'s' * (kept != 1)}: delete {'them' if kept != 1 else 'it'} first."
     if gone:
-        return (
-            f"{gone} deleted project{'s' * (gone != 1)} can still be restored; wait until nothing is left in its bin."
-        )
+        return f"{gone} deleted project{'s' * (gone != 1)} can still be restored; wait until the team's trash is empty."
     return ""
 
 

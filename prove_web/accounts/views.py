@@ -146,9 +146,7 @@ def leave(request: Any) -> HttpResponse:
         except LastOwner as error:
             fault = str(error)
         else:
-            messages.success(
-                request, f"You are no longer a member of {request.organisation}.{describe_ended(ended, 'yours')}"
-            )
+            messages.success(request, f"You are no longer a member of {request.organisation}.{describe_ended(ended)}")
             return redirect("start")
     context = {"ending": ending(membership), "fault": fault}
     return render(request, "accounts/leave.html", context, status=422 if request.method == "POST" else 200)

@@ -48,7 +48,8 @@ def ranked(group: RolloutGroup, shows: str) -> list[tuple[float, int, str]]:
     match shows:
         case "equal":
             same = group.low is not None and group.high - group.low <= EQUAL and None not in rewards
-            return [(-group.size, group.first, f"all {group.size} of its group earned {group.low:.2f}")] if same else []
+            why = f"all {group.size} rollouts of the group have reward {group.low:.2f}" if same else ""
+            return [(-group.size, group.first, why)] if same else []
         case "failing":
             failed = told["failed_calls"]
             return [
@@ -60,11 +61,9 @@ def ranked(group: RolloutGroup, shows: str) -> list[tuple[float, int, str]]:
             written = told["model_tokens"]
             sign = -1 if shows == "long" else 1
             return [
-                (sign * written[i], group.first + i, f"{written[i]:,} tokens written")
-                for i in places
-                if written[i] is not None
+                (sign * written[i], group.first + i, f"{written[i]:,} tokens") for i in places if written[i] is not None
             ]
         case "cut":
-            return [(0, group.first + i, "cut at the most tokens") for i in places if told["end"][i] == "tokens"]
+            return [(0, group.first + i, "truncated at the token limit") for i in places if told["end"][i] == "tokens"]
     sign = -1 if shows == "best" else 1
-    return [(sign * rewards[i], group.first + i, f"earned {rewards[i]:.2f}") for i in places if rewards[i] is not None]
+    return [(sign * rewards[i], group.first + i, f"reward {rewards[i]:.2f}") for i in places if rewards[i] is not None]

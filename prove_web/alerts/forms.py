@@ -32,7 +32,7 @@ def metrics() -> list[Any]:
     groups: dict[str, list[tuple[str, str]]] = {}
     for one in METRICS:
         groups.setdefault(one.group, []).append((f"points.{one.name}", one.title))
-    groups["Held-out"] = [(f"held_out.{name}", title) for name, title in HELD_OUT.items()]
+    groups["Held-out evaluation"] = [(f"held_out.{name}", title) for name, title in HELD_OUT.items()]
     groups["Reward hacking"] = [(f"patterns.{name}", title) for name, title in PATTERNS.items()]
     return list(groups.items())
 
@@ -50,7 +50,7 @@ class RuleForm(forms.ModelForm):
     class Meta:
         model = Rule
         fields = ["name", "metric", "comparison", "aggregate", "over", "threshold", "kind", "tag"]
-        labels = {"over": "Over so many steps", "kind": "On for", "tag": "Only with the tag"}
+        labels = {"over": "Window (steps)", "kind": "Applies to", "tag": "Tag"}
         widgets = {
             "threshold": forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
             "over": forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
@@ -58,8 +58,8 @@ class RuleForm(forms.ModelForm):
             "tag": forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         }
         help_texts = {
-            "over": "Counts steps, or looks of a held-out metric. It does not matter for the newest value.",
-            "tag": "Empty for all.",
+            "over": "Number of steps, or of evaluations for a held-out metric. Ignored for the latest value.",
+            "tag": "Leave empty for all tags.",
         }
 
     def __init__(self, project: Project, data: Any = None, instance: Rule | None = None):
@@ -83,14 +83,14 @@ class RuleForm(forms.ModelForm):
     def clean_over(self) -> int:
         value = int(self.cleaned_data["over"])
         if not 1 <= value <= MOST_STEPS:
-            raise forms.ValidationError(f"This is from 1 to {MOST_STEPS:,}.")
+            raise forms.ValidationError(f"Enter a number from 1 to {MOST_STEPS:,}.")
         return value
 
 
 def unit_of(preset: Preset | None) -> str:
     if preset is None:
-        return "In the metric's own unit; of a change since the start its share, such as 0.5 for half."
-    return "A share, 0 to 1." if preset.unit == "share" else f"In {preset.unit}."
+        return "In the metric's unit. For a change since the start, a fraction: 0.5 is half."
+    return "Fraction, 0 to 1." if preset.unit == "share" else f"In {preset.unit}."
 
 
 def from_preset(project: Project, preset: Preset, user: User | None = None) -> Rule:
@@ -114,12 +114,12 @@ class WebhookForm(forms.ModelForm):
     class Meta:
         model = Webhook
         fields = ["name", "url", "format"]
-        labels = {"url": "Address"}
+        labels = {"url": "URL"}
         widgets: dict[str, Any] = {
             "name": forms.TextInput(attrs={"autocomplete": "off"}),
             "url": forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "inputmode": "url"}),
         }
-        help_texts = {"url": "A public host, best by https. Inside the network only the operator can allow one."}
+        help_texts = {"url": "Public host, https recommended. Only the operator can allow an internal host."}
 
     def clean_url(self) -> str:
         text = str(self.cleaned_data["url"])
@@ -134,7 +134,7 @@ def words(rule: Rule) -> str:
     """The condition of a rule in a line."""
     preset = rule.ready_made
     if rule.source == "run" and not (preset and preset.unit):
-        return "As soon as it happens"
+        return "When it happens"
     unit = f" {preset.unit}" if preset and preset.unit not in ("share", "") else ""
     if rule.source == "run":
         return upper_first(f"{Comparison(rule.comparison).label} {rule.threshold:g}{unit}")

@@ -18,17 +18,17 @@ from training_worker.prove.alerts.presets import PRESETS, Preset
 class Comparison(models.TextChoices):
     ABOVE = "above", "is above"
     BELOW = "below", "is below"
-    RISEN = "risen", "has risen since the start by more than the share"
-    FALLEN = "fallen", "has fallen since the start by more than the share"
-    DRIFTED = "drifted", "has changed since the start by more than the share"
+    RISEN = "risen", "has risen since the start by a fraction above"
+    FALLEN = "fallen", "has fallen since the start by a fraction above"
+    DRIFTED = "drifted", "has changed since the start by a fraction above"
     DROPPED = "dropped", "is below its best by more than"
-    NOT_FINITE = "not_finite", "is no number"
+    NOT_FINITE = "not_finite", "is NaN/Inf"
 
 
 class Aggregate(models.TextChoices):
-    LAST = "last", "the newest value"
-    MEAN = "mean", "the mean of the newest"
-    EVERY = "every", "every one of the newest"
+    LAST = "last", "latest value"
+    MEAN = "mean", "mean of the last"
+    EVERY = "every", "each of the last"
 
 
 class Rule(models.Model):
@@ -173,7 +173,7 @@ class Webhook(models.Model):
 
     class Format(models.TextChoices):
         JSON = "json", "JSON"
-        SLACK = "slack", "Text, as Slack and Mattermost take it"
+        SLACK = "slack", "Slack / Mattermost"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=60)

@@ -20,9 +20,9 @@ PAGE = "alerts"  # of the preference
 class Bell(TextChoices):
     """Whose alerts a person hears of."""
 
-    ALL = "all", "of all runs"
-    MINE = "mine", "of my runs"
-    NONE = "none", "of none"
+    ALL = "all", "alerts on all runs"
+    MINE = "mine", "alerts on my runs"
+    NONE = "none", "no alerts"
 
 
 def bell_of(user: User, project: Project) -> Bell:

@@ -87,7 +87,7 @@ def alert_bell(request: ProjectRequest) -> HttpResponse:
     """Whose alerts the bell tells oneself of, in this project."""
     wanted = request.POST.get("bell", "")
     if wanted not in Bell.values:
-        return HttpResponseBadRequest(f"Say which: {', '.join(Bell.values)}.")
+        return HttpResponseBadRequest(f"Set bell to one of: {', '.join(Bell.values)}.")
     set_bell(request.user, request.project, Bell(wanted))
-    messages.success(request, f"The bell tells you {Bell(wanted).label}.")
+    messages.success(request, f"Notifications set to: {Bell(wanted).label}.")
     return redirect("alerts", *request.project.path)

@@ -48,10 +48,10 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
     """Add ready-made rules as they are; those that the project has are left as they are."""
     wanted = [PRESETS[key] for key in dict.fromkeys(request.POST.getlist("preset")) if key in PRESETS]
     if not wanted:
-        messages.error(request, "No rule was chosen. Tick those to add.")
+        messages.error(request, "No rules selected. Select the rules to add.")
         return redirect("alert-rules", *request.project.path)
     made = add_ready_made(request.project, request.user, wanted)
-    messages.success(request, f"Rules added: {len(made)}. They watch what runs report from now on.")
+    messages.success(request, f"Rules added: {len(made)}. They apply to what runs report from now on.")
     return redirect("alert-rules", *request.project.path)
 
 
@@ -75,7 +75,7 @@ def alert_rule_new(request: ProjectRequest) -> HttpResponse:
         return render(request, "alerts/rule.html", {"form": form}, status=422 if form.is_bound else 200)
     form.instance.made_by = request.user
     made = form.save()
-    messages.success(request, f"“{made}” is made. It watches what runs report now.")
+    messages.success(request, f"“{made}” created. It applies to what runs report from now on.")
     return redirect("alert-rules", *request.project.path)
 
 
@@ -91,7 +91,7 @@ def alert_rule(request: ProjectRequest, rule: int) -> HttpResponse:
         context = {"form": form, "rule": found, "preset": found.ready_made, "condition": words(one_rule(request, rule))}
         return render(request, "alerts/rule.html", context, status=422 if form.is_bound else 200)
     form.save()
-    messages.success(request, f"“{found}” is changed. Runs at work are held against it anew.")
+    messages.success(request, f"“{found}” saved. Active runs are evaluated again.")
     return redirect("alert-rules", *request.project.path)
 
 
@@ -101,14 +101,14 @@ def alert_rule_switch(request: ProjectRequest, rule: int) -> HttpResponse:
     """Switch a rule on or off, remove it with its alerts, or put it back."""
     found = one_rule(request, rule)
     changes = {
-        "on": ({"enabled": True}, "is on."),
-        "off": ({"enabled": False}, "is off. What it found stays."),
-        "remove": ({"removed_at": timezone.now()}, "is removed, and its alerts with it; put it back below."),
-        "restore": ({"removed_at": None}, "is back."),
+        "on": ({"enabled": True}, "is enabled."),
+        "off": ({"enabled": False}, "is disabled. Its alerts stay."),
+        "remove": ({"removed_at": timezone.now()}, "and its alerts are removed. You can restore them below."),
+        "restore": ({"removed_at": None}, "is restored."),
     }
     change = changes.get(request.POST.get("do", ""))
     if change is None:
-        return HttpResponseBadRequest(f"Say what to do: {', '.join(changes)}.")
+        return HttpResponseBadRequest(f"Choose what to do: {', '.join(changes)}.")
     for name, value in change[0].items():
         setattr(found, name, value)
     found.save(update_fields=list(change[0]))

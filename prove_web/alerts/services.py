@@ -31,13 +31,13 @@ def act(alert: Alert, user: User, do: str, hours: str = "") -> str:
     match do, hours:
         case "acknowledge", _:
             changes |= {"acknowledged_at": now, "acknowledged_by": user}
-            said = "is acknowledged: it stays here, and is not among the open ones."
+            said = "is acknowledged and no longer open."
         case "snooze", hours if hours in SNOOZES:
             changes |= {"snoozed_until": now + SNOOZES[hours]}
-            said = f"is out of the way for {SNOOZED[hours]}."
+            said = f"is snoozed for {SNOOZED[hours]}."
         case "reopen", _:
             said = "is open again."
         case _:
-            raise NotDone("Say what to do: acknowledge, snooze with hours, or reopen.")
+            raise NotDone("Choose what to do: acknowledge, snooze with hours, or reopen.")
     Alert.objects.filter(pk=alert.pk).update(**changes)
     return said

@@ -29,7 +29,7 @@ def parsed(text: str) -> httpx2.URL:
     try:
         url = httpx2.URL(text)
     except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError):
-        raise Refused("This is no address: it begins with https:// and names a host.") from None
+        raise Refused("Invalid URL: it must start with https:// and name a host.") from None
     checked(url)
     return url
 
@@ -37,14 +37,14 @@ def parsed(text: str) -> httpx2.URL:
 def checked(url: httpx2.URL) -> None:
     """Raises Refused for what can be told from the address alone."""
     if url.scheme not in DEFAULT or not url.host:
-        raise Refused("An address begins with https:// or http:// and names a host.")
+        raise Refused("The URL must start with https:// or http:// and name a host.")
     if not HOST.fullmatch(url.raw_host):
-        raise Refused("This host's name has characters that no name has.")
+        raise Refused("The host name has invalid characters.")
     if url.userinfo:
-        raise Refused("An address with a name or password in it is not used: what is sent is signed instead.")
+        raise Refused("The URL must not contain a username or password; requests are signed instead.")
     if not (port_of(url) in PORTS or listed(url)):
         known = ", ".join(str(port) for port in sorted(PORTS))
-        raise Refused(f"Port {port_of(url)} is not used; known are {known}. The operator can allow others.")
+        raise Refused(f"Port {port_of(url)} is not allowed; use {known}. The operator can allow others.")
 
 
 def port_of(url: httpx2.URL) -> int:
@@ -65,7 +65,7 @@ def address_of(url: httpx2.URL) -> str:
     if not addresses:
         raise OSError(f"{host} has no address")
     if not listed(url) and not all(map(is_public, addresses)):
-        raise Refused(f"{host[:100]} is inside a network: only the operator can allow that (PROVE_WEBHOOK_HOSTS).")
+        raise Refused(f"{host[:100]} is an internal host: only the operator can allow it (PROVE_WEBHOOK_HOSTS).")
     return addresses[0]
 
 
@@ -81,7 +81,7 @@ class Guarded(httpx2.HTTPTransport):
         try:
             address = address_of(url)
         except (OSError, UnicodeError) as error:
-            raise httpx2.ConnectError(f"{url.host[:100]} has no address ({type(error).__name__})") from error
+            raise httpx2.ConnectError(f"{url.host[:100]} does not resolve ({type(error).__name__})") from error
         request.url = url.copy_with(host=address)
         request.extensions = {**request.extensions, "sni_hostname": url.host}
         return super().handle_request(request)

@@ -45,17 +45,17 @@ def deliver(key: int, last: bool = False) -> None:
         again = delivery.status in AGAIN or delivery.status >= 500
         delivery.state = STATE.SENT if 200 <= delivery.status < 300 else STATE.WAITING if again else STATE.FAILED
         if 300 <= delivery.status < 400:
-            delivery.error = "It answers with a redirect, which is not followed. Give the address that it leads to."
+            delivery.error = "The endpoint redirects, which is not followed. Set the webhook to the target URL."
     except Refused as why:
         delivery.status, delivery.error, delivery.state = None, str(why)[:300], STATE.FAILED
     except (httpx2.HTTPError, OSError, RuntimeError, ValueError) as error:
         said = str(error) if isinstance(error, httpx2.ConnectError) else ""
-        delivery.status, delivery.error = None, f"No answer: {said or type(error).__name__}"[:300]
+        delivery.status, delivery.error = None, f"No response: {said or type(error).__name__}"[:300]
     if last and delivery.state == STATE.WAITING:
         delivery.state = STATE.FAILED
     delivery.save()
     if delivery.state == STATE.WAITING:
-        raise NotNow(delivery.error or f"It answered {delivery.status}.")
+        raise NotNow(delivery.error or f"The endpoint returned {delivery.status}.")
 
 
 def sent(delivery: Delivery) -> int:
@@ -93,7 +93,7 @@ def content(delivery: Delivery) -> dict[str, Any]:
     """What is told, in the webhook's format."""
     alert, hook = delivery.alert, delivery.webhook
     if alert is None:
-        words = f"A test of the webhook “{hook}” of PROVE Studio. Nothing is wrong."
+        words = f"Test of the PROVE Studio webhook “{hook}”. Nothing is wrong."
         return {"text": plain(words)} if hook.format == Webhook.Format.SLACK else {"event": "test", "text": words}
     url = hook.origin + alert.get_absolute_url()
     at = f" at step {alert.step}" if alert.step else ""

@@ -73,23 +73,23 @@ def webhook_change(request: ProjectRequest, hook: int) -> HttpResponse:
     match request.POST.get("do"):
         case "test":
             test(found)
-            messages.success(request, "A test is on its way. How it went is told below; load the page again.")
+            messages.success(request, "Test queued. Its result appears below.")
             return redirect("webhook", *request.project.path, found.pk)
         case "on" | "off" as way:
             found.enabled = way == "on"
             found.save(update_fields=["enabled"])
-            messages.success(request, f"“{found}” is {way}.")
+            messages.success(request, f"“{found}” is {'enabled' if found.enabled else 'disabled'}.")
             return redirect("webhook", *request.project.path, found.pk)
         case "remove":
             found.removed_at = timezone.now()
             found.save(update_fields=["removed_at"])
-            messages.success(request, f"“{found}” is removed; put it back below.")
+            messages.success(request, f"“{found}” removed. You can restore it below.")
         case "restore":
             found.removed_at = None
             found.save(update_fields=["removed_at"])
-            messages.success(request, f"“{found}” is back.")
+            messages.success(request, f"“{found}” restored.")
         case _:
-            return HttpResponseBadRequest("Say what to do: test, on, off, remove or restore.")
+            return HttpResponseBadRequest("Choose what to do: test, on, off, remove or restore.")
     return redirect("webhooks", *request.project.path)
 
 

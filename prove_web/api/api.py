@@ -119,7 +119,7 @@ def build() -> Api:
     made = Api(
         title="PROVE Studio",
         version=VERSION,
-        description="Everything that a browser can do here, for programs.",
+        description="HTTP API of PROVE Studio. It covers everything that the pages can do.",
         urls_namespace=NAMESPACE,
         openapi_url=None,
         docs_url=None,
@@ -159,5 +159,5 @@ def document() -> dict[str, Any]:
     for methods in told["paths"].values():
         for operation in methods.values():
             operation["x-rule"] = rules[operation["operationId"]]
-            operation["responses"]["default"] = {"description": "What is the case, where, what to do", "content": said}
+            operation["responses"]["default"] = {"description": "Error: what happened and what to do", "content": said}
     return told

@@ -51,8 +51,8 @@ class Session(APIKeyCookie):
         if request.headers.get("Authorization") or not request.user.is_authenticated:
             return None
         if check_csrf(request):
-            do = "Send the CSRF token of the page as X-CSRFToken, or use an API token."
-            raise Refused(403, "This request does not come from a page of the site.", "X-CSRFToken", do)
+            do = "Send the page's CSRF token in the X-CSRFToken header, or use an API token."
+            raise Refused(403, "The CSRF token is missing or invalid.", "X-CSRFToken", do)
         let_in(request, request.user, f"user {request.user.pk}", self.guard)
         return request.user
 

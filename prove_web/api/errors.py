@@ -19,7 +19,7 @@ from prove_web.supervisor.checks import FULL, less_free
 
 log = logging.getLogger(__name__)
 DOCUMENTS = "/api/v1/docs/"
-WHERE = {"body": "the body", "query": "the query", "path": "the address", "header": "the headers"}
+WHERE = {"body": "the body", "query": "the query", "path": "the path", "header": "the headers"}
 
 
 class Refused(Exception):
@@ -60,7 +60,7 @@ def ill_filled(errors: Mapping[str, Any], body: str = "body") -> Refused:
 def of_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
     faults = {place(each["loc"]): str(each["msg"]) for each in error.errors}
     where, first = next(iter(faults.items()))
-    do = f"Change these fields and send the request again; {DOCUMENTS} has what each takes."
+    do = f"Change these fields and send the request again; {DOCUMENTS} lists the allowed values."
     return Refused(422, first, where, do, faults).answer()
 
 
@@ -74,17 +74,17 @@ def of_http(request: HttpRequest, error: HttpError) -> HttpResponse:
     """Of a body that cannot be read, among others; then the reason is the cause."""
     if isinstance(error.__cause__, Refused):
         return error.__cause__.answer()
-    do = f"Send JSON as {DOCUMENTS} has it." if error.status_code == 400 else ""
+    do = f"Send JSON as described in {DOCUMENTS}." if error.status_code == 400 else ""
     return Refused(error.status_code, f"{str(error).rstrip('.')}.", do=do).answer()
 
 
 def of_stranger(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     given = bool(request.headers.get("Authorization"))
-    told = "This token lets nobody in." if given else "The API asks who you are."
+    told = "This token is not valid." if given else "Authentication is required."
     do = (
-        "It may be revoked, expired, mistyped, or its person no longer in the team. Make another on the team's page."
+        "It may be revoked, expired or mistyped, or its user left the team. Create a new one on the team's token page."
         if given
-        else "Send `Authorization: Bearer TOKEN` with a token of the team's page, or sign in."
+        else "Send `Authorization: Bearer TOKEN` with a token from the team's token page, or sign in."
     )
     return Refused(401, told, "Authorization", do, headers={"WWW-Authenticate": 'Bearer realm="PROVE Studio"'}).answer()
 
@@ -92,19 +92,19 @@ def of_stranger(request: HttpRequest, error: AuthenticationError) -> HttpRespons
 def of_missing(request: HttpRequest, error: Http404) -> HttpResponse:
     told = str(error) if error.args and isinstance(error.args[0], str) else ""
     told = "" if told.startswith("No ") and told.endswith("matches the given query.") else told
-    do = "Mind the names and numbers in it; what you may not see is not there for you."
-    return Refused(404, told or "There is nothing at this address.", request.path, do).answer()
+    do = "Check the names and numbers in the URL, and that you have access to the team and project."
+    return Refused(404, told or "Not found.", request.path, do).answer()
 
 
 def of_denial(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
-    do = DO if isinstance(error, SecondFactorNeeded) else "Ask an owner of the team for another role."
-    return Refused(403, str(error) or "You may not do this.", request.path, do).answer()
+    do = DO if isinstance(error, SecondFactorNeeded) else "Ask an owner of the team for the required role."
+    return Refused(403, str(error) or "Permission denied.", request.path, do).answer()
 
 
 def of_size(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
     if isinstance(error, RequestDataTooBig):
-        return Refused(413, "The body is larger than the site reads.", "body", "Send less at once.").answer()
-    return Refused(400, "This request makes no sense.", "", f"See {DOCUMENTS}.").answer()
+        return Refused(413, "The request body is too large.", "body", "Send less data per request.").answer()
+    return Refused(400, "The request is malformed.", "", f"See {DOCUMENTS}.").answer()
 
 
 def of_form(request: HttpRequest, error: RawPostDataException) -> HttpResponse:
@@ -112,13 +112,13 @@ def of_form(request: HttpRequest, error: RawPostDataException) -> HttpResponse:
 
 
 def too_many(seconds: int) -> Refused:
-    told = "These are more requests in a minute than the site answers."
+    told = "Rate limit exceeded: too many requests per minute."
     return Refused(429, told, "Authorization", f"Wait {seconds} seconds.", headers={"Retry-After": str(seconds)})
 
 
 def not_json() -> Refused:
     do = "Send JSON, with `Content-Type: application/json`."
-    return Refused(415, "The body is of a kind that the API does not read.", "Content-Type", do)
+    return Refused(415, "The content type of the body is not supported.", "Content-Type", do)
 
 
 def of_refused(request: HttpRequest, error: Refused) -> HttpResponse:
@@ -135,11 +135,11 @@ def of_database(request: HttpRequest, error: OperationalError) -> HttpResponse:
 def of_bug(request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("The API failed", exc_info=error)
     number = getattr(request, "request_id", "")
-    do = f"It is a fault of ours. Who runs the site finds it in the log as request {number}."
+    do = f"This is a server error. The administrator finds it in the log as request {number}."
     if less_free(settings.PROVE_DATA, FULL):
-        full = "Nothing was done. Send it again once who runs the site has made room."
+        full = "Nothing was changed. Ask the administrator to free disk space, then send the request again."
         return Refused(507, "The disk of this site is full.", request.path, full).answer()
-    return Refused(500, "Something broke on our side.", request.path, do).answer()
+    return Refused(500, "Internal server error.", request.path, do).answer()
 
 
 def explain(api: NinjaAPI) -> None:

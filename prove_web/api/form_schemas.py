@@ -14,7 +14,7 @@ LONGEST = 20_000  # characters of a text that a form is sent
 
 
 class Filled(Schema):
-    """What a form takes; a field that is left out has its usual value."""
+    """The fields of a form; omitted fields have their default value."""
 
     model_config = ConfigDict(extra="forbid")
 

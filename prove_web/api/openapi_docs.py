@@ -87,7 +87,7 @@ def operation(path: str, method: str, told: Mapping[str, Any], schemas: Schema, 
 def worded(rule: str) -> str:
     """Who may ask, in words."""
     _, _, action = rule.partition(": ")
-    return f"the role {LEAST[Action(action)].label} and the scope {action}" if action else "any token or session"
+    return f"the {LEAST[Action(action)].label} role and the {action} scope" if action else "any token or session"
 
 
 def content(told: Mapping[str, Any]) -> Schema:

@@ -26,8 +26,8 @@ class Description:
         return {**handler(schema), "description": self.text}
 
 
-Cursor = Annotated[str, Field(max_length=80), Description("`next` of the piece before; empty for the first.")]
-Limit = Annotated[int, Field(ge=1, le=MOST), Description(f"How many at most, 1 to {MOST}.")]
+Cursor = Annotated[str, Field(max_length=80), Description("`next` of the previous page; empty for the first.")]
+Limit = Annotated[int, Field(ge=1, le=MOST), Description(f"Page size, 1 to {MOST}.")]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
@@ -55,5 +55,5 @@ def by_place(rows: Sequence[Any] | QuerySet, cursor: str, limit: int) -> dict[st
 
 def parse_cursor(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
-        raise Refused(422, "This is no cursor.", "query.cursor", "Send `next` of the piece before, or leave it out.")
+        raise Refused(422, "This cursor is invalid.", "query.cursor", "Send the `next` value of the previous page.")
     return int(cursor)

@@ -25,7 +25,7 @@ class Careful(Parser):
         try:
             told = json.loads(request.body, parse_constant=refuse)
         except (ValueError, RecursionError):
-            raise Refused(400, "The body is not JSON.", "body", "Mind quotes and commas; the text is UTF-8.") from None
+            raise Refused(400, "The body is not valid JSON.", "body", "Check quotes and commas; use UTF-8.") from None
         look(told, "body")
         return told
 
@@ -33,9 +33,7 @@ class Careful(Parser):
         for name in data:
             for value in (name, *data.getlist(name)):
                 if NUL in value:
-                    raise Refused(
-                        422, "It has a character of number 0.", f"query.{name}".replace(NUL, ""), "Leave it out."
-                    )
+                    raise Refused(422, "Contains a NUL character.", f"query.{name}".replace(NUL, ""), "Remove it.")
         return super().parse_querydict(data, list_fields, request)
 
 
@@ -46,11 +44,11 @@ def refuse(name: str) -> None:
 def look(told: Any, where: str, depth: int = 0) -> None:
     """Raises Refused for what is too deep, or has a character or number that no database keeps."""
     if depth > DEEPEST:
-        raise Refused(422, f"It is nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
+        raise Refused(422, f"Nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
     if isinstance(told, str) and (NUL in told or any("\ud800" <= each <= "\udfff" for each in told)):
-        raise Refused(422, "It has a character that is no text.", where[:80], "Leave it out.")
+        raise Refused(422, "Contains an invalid character.", where[:80], "Remove it.")
     if isinstance(told, int | float) and not -MOST <= told <= MOST:
-        raise Refused(422, "It is a number larger than any that is kept.", where[:80], "Send a smaller one.")
+        raise Refused(422, "The number is too large.", where[:80], "Send a smaller one.")
     if isinstance(told, dict):
         for name, value in told.items():
             look(name, where, depth + 1)

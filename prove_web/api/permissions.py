@@ -24,7 +24,7 @@ from .models import ApiToken
 from .paging import Description
 
 View = Callable[..., Any]
-NAMES = {"organisation": "The team's name in addresses.", "project": "The project's name in addresses."}
+NAMES = {"organisation": "The team's name in URLs.", "project": "The project's name in URLs."}
 
 
 def in_project(action: Action) -> Callable[[View], View]:

@@ -10,8 +10,8 @@ from ninja import Schema
 from pydantic import ConfigDict
 
 ADVANTAGE = (
-    "What the update trained the rollout with: of all its tokens alike where credit is rollout (plain GRPO), or the "
-    "sum over the tokens at which its group parts where credit is branch, the default."
+    "The rollout's advantage in the update. With credit `rollout` (plain GRPO) it applies to every token; with credit "
+    "`branch` (the default) it is the sum over the tokens where its group diverges."
 )
 
 
@@ -21,7 +21,7 @@ class Fault(Schema):
 
 
 class Refusal(Schema):
-    """What is the case, where, and what to do."""
+    """An error: what happened, where, and what to do."""
 
     error: str
     where: str
@@ -30,7 +30,7 @@ class Refusal(Schema):
 
 
 class Strict(Schema):
-    """A body in which nothing is overlooked."""
+    """A body that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 

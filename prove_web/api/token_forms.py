@@ -9,7 +9,7 @@ from django import forms
 from prove_web.accounts.models import Organisation, Project
 from prove_web.accounts.roles import Action, Role
 
-DAYS = ((30, "30 days"), (90, "90 days"), (365, "a year"), (0, "until it is revoked"))
+DAYS = ((30, "30 days"), (90, "90 days"), (365, "1 year"), (0, "Never"))
 
 
 class NewToken(forms.Form):
@@ -17,19 +17,19 @@ class NewToken(forms.Form):
 
     name = forms.CharField(
         max_length=80,
-        help_text="What uses it, such as “nightly evaluation on the cluster”.",
+        help_text="What the token is for, such as “nightly evaluation on the cluster”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label="Scopes",
         choices=[(action.value, action.label[0].upper() + action.label[1:]) for action in Action],
         initial=[Action.VIEW.value],
         widget=forms.CheckboxSelectMultiple,
     )
     project = forms.ModelChoiceField(
-        Project.objects.none(), required=False, empty_label="All projects of the team", label="Where"
+        Project.objects.none(), required=False, empty_label="All projects of the team", label="Project"
     )
-    days = forms.TypedChoiceField(label="For how long", choices=DAYS, coerce=int, initial=90)
+    days = forms.TypedChoiceField(label="Expires in", choices=DAYS, coerce=int, initial=90)
 
     def __init__(self, *args: Any, organisation: Organisation, role: Role, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,5 +41,5 @@ class NewToken(forms.Form):
     def clean_name(self) -> str:
         name = " ".join(self.cleaned_data["name"].split())
         if not name:
-            raise forms.ValidationError("Give it a name, to know later what uses it.")
+            raise forms.ValidationError("Enter a name that says what the token is for.")
         return name

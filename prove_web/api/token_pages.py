@@ -51,10 +51,10 @@ def token_revoke(request: Any, api_token: int) -> HttpResponse:
     """Let nobody in by a token any more: one's own, or as an owner anyone's of the team."""
     found = get_object_or_404(ApiToken, organisation=request.organisation, pk=api_token)
     if found.user_id != request.user.pk and not request.role.covers(Action.MANAGE):
-        messages.error(request, "This token is someone else's; to revoke it takes the role Owner.")
+        messages.error(request, "Revoking another member's token requires the Owner role.")
     else:
         revoke(found)
-        messages.success(request, f"“{found}” lets nobody in any more.")
+        messages.success(request, f"Token “{found}” revoked.")
     return redirect("api-tokens", request.organisation.slug)
 
 

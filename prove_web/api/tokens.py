@@ -38,7 +38,7 @@ def issue(
     Raises TooMany.
     """
     if ApiToken.objects.good().filter(user=user, organisation=organisation).count() >= MOST:
-        raise TooMany(f"One person has at most {MOST} tokens in a team. Revoke those that are not in use.")
+        raise TooMany(f"The limit is {MOST} tokens per user and team. Revoke unused tokens first.")
     text = PREFIX + secrets.token_urlsafe(BYTES)
     made = ApiToken.objects.create(
         user=user,

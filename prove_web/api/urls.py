@@ -34,16 +34,16 @@ def handle_405(view: Any) -> Any:
         if answer.status_code != 405:
             return answer
         allowed = {"Allow": answer.headers["Allow"]}
-        do = f"This address takes {answer.headers['Allow']}."
-        return Refused(405, f"{request.method} says nothing here.", request.path, do, headers=allowed).answer()
+        do = f"Allowed methods: {answer.headers['Allow']}."
+        return Refused(405, f"Method {request.method} is not allowed.", request.path, do, headers=allowed).answer()
 
     return wrapper
 
 
 @login_not_required
 def nowhere(request: HttpRequest) -> HttpResponse:
-    do = "See /api/v1/docs/ for what there is; addresses have no slash at their end."
-    return Refused(404, "There is nothing at this address.", request.path, do).answer()
+    do = "See /api/v1/docs/ for all endpoints. URLs have no trailing slash."
+    return Refused(404, "Not found.", request.path, do).answer()
 
 
 operations = [*answering(api.urls[0]), re_path("", nowhere, name="nowhere")]

@@ -26,15 +26,15 @@ class EnvironmentForm(forms.Form):
     servers = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         error_messages={
-            "required": "Leave at least one server on.",
-            "invalid_choice": "There is no server “%(value)s”.",
+            "required": "Enable at least one server.",
+            "invalid_choice": "Unknown server “%(value)s”.",
         },
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=MOST_SEED,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text="What a new session begins with, and the world in which a tool is tried on its page.",
+        help_text="Default seed of new sessions and of calls on tool pages.",
         error_messages={"invalid": "A seed is a whole number, such as 7.", "min_value": "A seed is 0 or more."},
     )
     size = forms.ChoiceField(choices=SIZES.items())
@@ -60,7 +60,7 @@ class GatewaySessionForm(forms.Form):
     title = forms.CharField(
         max_length=60,
         required=False,
-        label="What it is for",
+        label="Title",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Claude Desktop on my laptop"}),
     )
     seed = forms.IntegerField(
@@ -82,14 +82,14 @@ class ThirdPartyForm(forms.Form):
     name = forms.RegexField(
         NAME,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="Small letters, digits and _.",
-        error_messages={"invalid": "A name has small letters, digits and _ only, and begins with a letter."},
+        help_text="Lowercase letters, digits and _.",
+        error_messages={"invalid": "Use only lowercase letters, digits and _, starting with a letter."},
     )
     command = forms.CharField(
         required=False,
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="A program and its arguments, as on a command line; there is no shell.",
+        help_text="Program and arguments; no shell features.",
     )
     url = forms.URLField(
         required=False,
@@ -97,7 +97,7 @@ class ThirdPartyForm(forms.Form):
         assume_scheme="https",
         label="URL",
         widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "url"}),
-        help_text="Where it speaks streamable HTTP. Addresses inside this network are refused.",
+        help_text="Streamable HTTP endpoint. Addresses inside this network are rejected.",
     )
 
     def __init__(self, data: Any = None):
@@ -108,14 +108,14 @@ class ThirdPartyForm(forms.Form):
 
     def clean_name(self) -> str:
         if self.cleaned_data["name"] in SERVERS:
-            raise forms.ValidationError("One of the servers that come with PROVE has this name; choose another.")
+            raise forms.ValidationError("A built-in server has this name; choose another.")
         return str(self.cleaned_data["name"])
 
     def clean_command(self) -> list[str]:
         try:
             words = shlex.split(self.cleaned_data["command"])
         except ValueError as error:
-            raise forms.ValidationError(f"This is no command line: {error}.") from None
+            raise forms.ValidationError(f"Invalid command line: {error}.") from None
         if len(words) > MOST_WORDS:
             raise forms.ValidationError(f"A command has at most {MOST_WORDS} words.")
         return words
@@ -124,7 +124,7 @@ class ThirdPartyForm(forms.Form):
         given = [kind for kind in ("command", "url") if self.cleaned_data.get(kind)]
         if not self.errors and len(given) != 1:
             both = len(self.fields) == 3
-            raise forms.ValidationError("Give either a command or a URL." if both else "Say how it is reached.")
+            raise forms.ValidationError("Enter either a command or a URL." if both else "Enter its command or URL.")
         return self.cleaned_data
 
     def save(self, project: Project, user: User) -> ThirdParty | None:
@@ -136,5 +136,5 @@ class ThirdPartyForm(forms.Form):
             with transaction.atomic():
                 return ThirdParty.objects.create(project=project, name=self.cleaned_data["name"], added_by=user, **told)
         except IntegrityError:
-            self.add_error("name", "The project has a server of this name already; choose another.")
+            self.add_error("name", "The project already has a server with this name; choose another.")
             return None

@@ -55,7 +55,7 @@ class Session:
     @property
     def why(self) -> str:
         """Why it ended, as far as nobody stopped it."""
-        return {"idle": "unused for too long", "crowded": "too many were open", "restart": "gateway restarted"}.get(
+        return {"idle": "idle timeout", "crowded": "session limit reached", "restart": "gateway restarted"}.get(
             self.reason, ""
         )
 
@@ -149,7 +149,7 @@ def ask(question: dict[str, Any]) -> dict[str, Any]:
             with line.makefile("rb") as answers:
                 told: dict[str, Any] = json.loads(answers.readline(LARGEST))
     except (OSError, ValueError):
-        raise Away("The gateway does not answer: see below how it is, and start it where it was stopped.") from None
+        raise Away("The gateway does not respond. Check its status below and start it if it is stopped.") from None
     if "error" in told:
         raise Away(str(told["error"]))
     return told

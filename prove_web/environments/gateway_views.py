@@ -18,11 +18,11 @@ from .forms import GatewaySessionForm
 
 HERE = "#gateway-title"
 DONE = {
-    "reset": "It begins again: the next call meets the world as it was at first.",
-    "end": "It is ended: the next call of its client is told so. Start it to let the client in again.",
-    "start": "It is started again, in a world as new.",
+    "reset": "Session reset: the next call runs on the initial state.",
+    "end": "Session stopped: the next call of its client fails. Start it to let the client reconnect.",
+    "start": "Session started from the initial state.",
 }
-SHARED = "One gateway serves all teams of the site: this takes the role Maintainer or higher in each of them."
+SHARED = "The gateway serves all teams: stopping or starting it requires the Maintainer role in every team."
 
 
 @in_project(Action.VIEW)
@@ -40,14 +40,14 @@ def switch(request: ProjectRequest) -> HttpResponse:
         messages.error(request, SHARED)
         return back(request)
     if not gateway.look().supervised:
-        messages.error(request, "The gateway was not started by this site: end it, or start it, where it runs.")
+        messages.error(request, "The gateway was not started by this site. Stop or start it where it runs.")
         return back(request)
     if request.POST.get("do") == "stop":
         gateway.stop(request.user)
-        messages.success(request, "The gateway is being stopped. It stays so, also when the site is started anew.")
+        messages.success(request, "Stopping the gateway. It stays stopped after a restart of the site.")
     else:
         gateway.start()
-        messages.success(request, "The gateway is being started.")
+        messages.success(request, "Starting the gateway.")
     return back(request, HERE)
 
 
@@ -62,7 +62,7 @@ def new(request: ProjectRequest) -> HttpResponse:
     world = {"seed": form.cleaned_data["seed"], "size": form.cleaned_data["size"]}
     try:
         gateway.ask({"do": "open", "name": name, **world, "owner": gateway.owner_of(request.project)})
-        messages.success(request, f"“{name}” is started. Give its address, below, to an MCP client.")
+        messages.success(request, f"“{name}” started. Use its URL below in an MCP client.")
     except gateway.Away as error:
         messages.error(request, str(error))
         return back(request)
@@ -77,9 +77,9 @@ def session(request: ProjectRequest) -> HttpResponse:
     what, session = request.POST.get("do", ""), request.POST.get("session", "")
     try:
         if what not in DONE:
-            raise gateway.Away(f"A session can be told to {', '.join(DONE)}; nothing was done.")
+            raise gateway.Away(f"Unknown action. Use one of: {', '.join(DONE)}.")
         if session not in shown:
-            raise gateway.Away("There is no such session of this project any more: it was idle for too long.")
+            raise gateway.Away("Session not found in this project: it has timed out.")
         gateway.ask({"do": what, "session": session})
         messages.success(request, f"“{shown[session].name}”: {DONE[what]}")
     except gateway.Away as error:

@@ -43,9 +43,9 @@ def allowed(server: ThirdParty) -> bool:
 def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> Tried:
     """Start it, list its tools, call one if named, close it."""
     if not allowed(server):
-        return Tried(error="The operator of this site does not allow it to be started (PROVE_EXTERNAL_SERVERS).")
+        return Tried(error="The operator of this site does not allow this server (PROVE_EXTERNAL_SERVERS).")
     if not turns.acquire(blocking=False):
-        return Tried(error="Others are being tried at this moment; try again in a few seconds.")
+        return Tried(error="Other servers are being tested. Try again in a few seconds.")
     try:
         return talked(server, tool, arguments)
     finally:

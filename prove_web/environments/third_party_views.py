@@ -23,13 +23,13 @@ LONGEST = 20_000  # characters of the arguments of a trial
 def add(request: ProjectRequest) -> HttpResponse:
     """Add a server; nothing is started."""
     if not settings.EXTERNAL_SERVERS:
-        messages.error(request, "The operator of this site does not allow servers of others.")
+        messages.error(request, "The operator of this site does not allow third-party servers.")
         return redirect("environments", *request.project.path)
     form = ThirdPartyForm(request.POST)
     added = form.save(request.project, request.user) if form.is_valid() else None
     if added is None:
         return page(request, adding=form, status=UNPROCESSABLE)
-    messages.success(request, f"{added} is added. Nothing of it has been started yet: try it here.")
+    messages.success(request, f"{added} added, not started yet. Test it here.")
     return redirect("third-party", *request.project.path, added.pk)
 
 
@@ -50,5 +50,5 @@ def remove(request: ProjectRequest, other: int) -> HttpResponse:
     """Forget a server; nothing of it is running."""
     found = get_object_or_404(ThirdParty, project=request.project, pk=other)
     found.delete()
-    messages.success(request, f"{found} is removed.")
+    messages.success(request, f"{found} removed.")
     return redirect("environments", *request.project.path)

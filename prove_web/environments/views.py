@@ -35,8 +35,8 @@ def save(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, form, status=UNPROCESSABLE)
     off = form.save().off
-    told = f"{len(off)} of {len(SERVERS)} servers are off" if off else "All servers are on"
-    messages.success(request, f"{told}; lists and forms of this project offer the others." if off else f"{told}.")
+    told = f"{len(off)} of {len(SERVERS)} servers disabled" if off else "All servers enabled"
+    messages.success(request, f"{told}.")
     return redirect("environments", *request.project.path)
 
 
@@ -82,7 +82,7 @@ def ask(servers: list[str]) -> str:
             continue
         asked = server_checks.create_check(name)
         if not broker.later(CHECK, check=asked.pk):
-            why = "The broker does not answer, so nobody could be asked to run it."
+            why = "The broker does not respond, so the check was not started."
             ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())
             return f"{why} Try again later, or run: manage.py check_servers {name}"
     return ""

@@ -25,7 +25,7 @@ from .querysets import choices, evaluation_of, identity_of
 from .reports import categories_of, title_of
 from .storage import NoConversation, result_of
 
-DIFFERS = Chip("Differs from here", "warn", "The first call that the two conversations do not share")
+DIFFERS = Chip("First difference", "warn", "The first call that differs between the two conversations")
 
 
 @in_project(Action.VIEW)
@@ -38,7 +38,7 @@ def evaluation_compare(request: ProjectRequest, evaluation: int) -> HttpResponse
     if not asked:
         return render(request, "evaluations/compare.html", context)
     if not asked.isdecimal() or len(asked) > 9:
-        raise Http404("An evaluation is compared with another by its number.")
+        raise Http404("`with` takes the number of an evaluation.")
     first = evaluation_of(request.project, int(asked))
     context["other"] = first
     try:
@@ -51,7 +51,7 @@ def evaluation_compare(request: ProjectRequest, evaluation: int) -> HttpResponse
 def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
     """Raises NotComparable."""
     if first.pk == second.pk:
-        raise NotComparable("This is one and the same evaluation: choose another one to compare it with.")
+        raise NotComparable("An evaluation cannot be compared with itself. Choose another one.")
     require_comparable(identity_of(first), identity_of(second))
     return compared(rows_of(first), rows_of(second), categories_of(second.benchmark))
 

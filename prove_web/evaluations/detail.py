@@ -80,11 +80,11 @@ def cost(evaluation: Evaluation) -> dict[str, Any]:
 def facts(evaluation: Evaluation, report: Report | None) -> list[tuple[str, Any]]:
     """What was evaluated on what, and how it was asked."""
     spec = evaluation.job.spec
-    told = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "not known yet")]
-    told.append(("Model", evaluation.model or "not known yet"))
+    told = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "unknown")]
+    told.append(("Model", evaluation.model or "unknown"))
     identity = report.identity if report else None
     style = identity.style if identity else spec.get("style", "")
-    told += [("Style", {"tools": "tool calls", "prompt": "tools in the prompt"}.get(style, style))] if style else []
+    told += [("Tool format", {"tools": "tool calls", "prompt": "in the prompt"}.get(style, style))] if style else []
     told += [(name.replace("_", " ").capitalize(), written(value)) for name, value in evaluation.settings.items()]
     told += [
         (name.replace("_", " ").capitalize(), value) for name, value in (identity.sampling if identity else {}).items()

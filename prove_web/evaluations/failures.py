@@ -31,7 +31,7 @@ class Failure:
 
     @property
     def title(self) -> str:
-        return self.kind.replace("_", " ") or "not told"
+        return self.kind.replace("_", " ") or "unknown"
 
 
 def failures_of(evaluation: Evaluation, categories: list[str]) -> list[Failure]:

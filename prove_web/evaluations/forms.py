@@ -19,7 +19,7 @@ from .policies import ENDPOINT, SOURCE, choices, endpoint_choices, of_run, origi
 
 OPTION = "option_"
 ALL = "all"
-STYLES = (("tools", "Its own tool calls"), ("prompt", "A prompt"))
+STYLES = (("tools", "Native tool calls"), ("prompt", "Tools in the prompt"))
 WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
 
 
@@ -32,30 +32,28 @@ class EvaluationForm(forms.Form):
     """Of one benchmark: its categories and options are fields."""
 
     benchmark = forms.ChoiceField(choices=[(one.name, one.title) for one in KNOWN.values()], widget=forms.RadioSelect)
-    policy = PolicyField(
-        help_text="A model of the configured folders, what a run of this project left, or what an endpoint serves."
-    )
+    policy = PolicyField(help_text="A model of the configured folders, a checkpoint of a run, or an endpoint.")
     endpoint = forms.ChoiceField(
-        required=False, help_text=f"The site's own, and those that its operator lists in {ENDPOINTS}."
+        required=False, help_text=f"The site's default, and those that the operator lists in {ENDPOINTS}."
     )
     model = forms.CharField(
-        max_length=200, required=False, help_text="As the endpoint calls it. Empty: the site's own (PROVE_LLM_MODEL)."
+        max_length=200, required=False, help_text="Name at the endpoint. Empty: the site's default (PROVE_LLM_MODEL)."
     )
-    name = forms.CharField(max_length=80, required=False, help_text="Left empty, it says what is evaluated on what.")
+    name = forms.CharField(max_length=80, required=False, help_text="Empty: generated from model and benchmark.")
     limit = forms.IntegerField(
-        label="Items of each category",
+        label="Items per category",
         min_value=1,
         max_value=100_000,
         required=False,
         widget=WHOLE,
-        help_text="The first so many; empty: all. A few show that all is well before the whole is paid for.",
+        help_text="Runs only the first N items of each category. Empty: all.",
     )
     trials = forms.IntegerField(
         min_value=1,
         max_value=100,
         initial=1,
         widget=WHOLE,
-        help_text="Attempts at each item. With more than one the report has pass^k, too.",
+        help_text="Attempts per item. More than one adds pass^k to the report.",
     )
     temperature = forms.FloatField(
         min_value=0,
@@ -63,11 +61,9 @@ class EvaluationForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
     )
-    style = forms.ChoiceField(
-        label="Tools are told by", choices=STYLES, help_text="A prompt is for models without tool calls."
-    )
+    style = forms.ChoiceField(label="Tool format", choices=STYLES, help_text="Prompt: for models without tool calling.")
     categories = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, help_text="None ticked: all, and so an overall score."
+        required=False, widget=forms.CheckboxSelectMultiple, help_text="None: all categories, with an overall score."
     )
 
     def __init__(self, project: Project, benchmark: str, data: Any = None, **rest: Any):
@@ -79,7 +75,7 @@ class EvaluationForm(forms.Form):
         self.fields["endpoint"].choices = endpoint_choices()
         self.fields["categories"].choices = [(name, name.replace("_", " ")) for name in self.known.categories]
         own = f"{self.known.temperature:g}"
-        self.fields["temperature"].help_text = f"0 to 2; empty: the benchmark's own, {own}."
+        self.fields["temperature"].help_text = f"0 to 2. Empty: the benchmark's default, {own}."
         self.fields["temperature"].widget.attrs["placeholder"] = own
         for option in self.known.options:
             self.fields[OPTION + option.name] = option_field(option, project)
@@ -99,18 +95,18 @@ class EvaluationForm(forms.Form):
         for field in self.options:
             value = given.get(field.name, "")
             if URL.match(value) and value.strip() not in dict(endpoint_choices()):
-                self.add_error(field.name, f"This site may not ask {value.strip()}: its operator lists {ENDPOINTS}.")
+                self.add_error(field.name, f"{value.strip()} is not allowed: {ENDPOINTS} does not list it.")
             elif not URL.match(value) and leads_out(value):
-                self.add_error(field.name, "Name a folder among the benchmarks, without a way out of it.")
+                self.add_error(field.name, "Enter a folder inside the benchmarks folder.")
         return given
 
     def check_endpoint(self, given: dict[str, Any]) -> None:
         if not endpoint_choices():
-            self.add_error("policy", f"This site knows no endpoint: its operator sets PROVE_LLM_URL or {ENDPOINTS}.")
+            self.add_error("policy", f"No endpoint is configured: the operator sets PROVE_LLM_URL or {ENDPOINTS}.")
         elif "endpoint" in given and not given["endpoint"]:
-            self.add_error("endpoint", "Choose which one is asked.")
+            self.add_error("endpoint", "Choose an endpoint.")
         if "model" in given and not resolve_model_name(ENDPOINT, given["model"], origin(self.project, "")):
-            self.add_error("model", "Say which model of the endpoint is asked; the site has none of its own.")
+            self.add_error("model", "Enter a model of the endpoint; the site has no default.")
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -148,13 +144,13 @@ def option_field(option: Option, project: Project) -> forms.Field:
     label, about = option.name.replace("_", " ").capitalize(), option.about[:1].upper() + option.about[1:] + "."
     if option.kind == "dataset":
         made = [(str(one.job_id), f"{one.name} (#{one.number})") for one in usable(project).order_by("-number")]
-        return forms.ChoiceField(label="Data set", choices=[("", "None"), *made], required=False, help_text=about)
+        return forms.ChoiceField(label="Dataset", choices=[("", "None"), *made], required=False, help_text=about)
     return forms.CharField(label=label, help_text=about, initial=option.default, required=False, max_length=500)
 
 
 def title_of(what: str, known: Known, spec: dict[str, Any]) -> str:
     """`Run 3, best checkpoint, on BFCL multi-turn`, as far as it fits."""
-    what = what or {"oracle": "The ground truth", "silent": "Silence"}.get(spec["source"], "A model")
+    what = what or {"oracle": "Ground truth", "silent": "Silent baseline"}.get(spec["source"], "Model")
     text = f"{what} on {known.title}"
     return text if len(text) <= 80 else text[:79] + "…"
 

@@ -26,7 +26,7 @@ COLUMNS = (
     ("category", "Category"),
     ("outcome", "Outcome"),
     ("value", "Score"),
-    ("steps", "Answers"),
+    ("steps", "Turns"),
     ("calls", "Calls"),
     ("tokens", "Tokens"),
     ("seconds", "Seconds"),
@@ -41,7 +41,7 @@ class ItemFilter(django_filters.FilterSet):
         label="Search",
         method="words",
         max_length=200,
-        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Part of an id"}),
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Part of an ID"}),
     )
     category = django_filters.CharFilter(widget=forms.Select, label="Category")
     outcome = django_filters.ChoiceFilter(choices=OUTCOMES, empty_label="Any", method="ended", label="Outcome")

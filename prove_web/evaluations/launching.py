@@ -41,7 +41,7 @@ def evaluation_new(request: ProjectRequest) -> HttpResponse:
             evaluation = launch(
                 project, request.user, form.title, form.spec, origin(project, form.cleaned_data["policy"])
             )
-            messages.success(request, f"Evaluation {evaluation.number} is in the queue.")
+            messages.success(request, f"Evaluation {evaluation.number} queued.")
             return redirect(evaluation)
     else:
         form = beginning(request)

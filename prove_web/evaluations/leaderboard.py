@@ -95,7 +95,7 @@ def leaderboard(request: ProjectRequest, benchmark: str) -> HttpResponse:
     """`?sort=` is a column, with a minus before it the highest first."""
     found = ended(request.project, benchmark)
     if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
-        raise Http404(f"There is no benchmark {benchmark!r}, and none of that name was evaluated here.")
+        raise Http404(f"Unknown benchmark {benchmark!r}.")
     sort = request.GET.get("sort", "")
     shown = boards(found, sort)
     columns = shown[0].columns if shown else (*published_scores.COLUMNS.get(benchmark, ()), published_scores.OVERALL)

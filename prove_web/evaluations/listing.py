@@ -31,9 +31,9 @@ COLUMNS = (
     ("model", "Model"),
     ("overall", "Overall"),
     ("", "Items"),
-    ("by", "Started by"),
-    ("when", "When"),
-    ("took", "Took"),
+    ("by", "Created by"),
+    ("when", "Created"),
+    ("took", "Duration"),
 )
 SORTS = {
     "number": "number",

@@ -60,8 +60,8 @@ class Pair:
         """(key, title, count, percent of all) of what became of the tasks."""
         told = (
             ("passed", "passed by both", self.same_passed),
-            ("gained", "gained", self.gained),
-            ("lost", "lost", self.lost),
+            ("gained", "improved", self.gained),
+            ("lost", "regressed", self.lost),
             ("failed", "passed by neither", self.same_failed),
         )
         return [(key, title, count, round(100 * count / self.items, 2)) for key, title, count in told]

@@ -17,8 +17,8 @@ LAST = "last"
 SOURCE = "source:"  # begins the name of what is no folder; that of a model has no colon
 ENDPOINT = f"{SOURCE}endpoint"
 BASELINES = [
-    (f"{SOURCE}oracle", "The ground truth: what can be reached"),
-    (f"{SOURCE}silent", "A model that says nothing"),
+    (f"{SOURCE}oracle", "Ground truth (upper bound)"),
+    (f"{SOURCE}silent", "Silent baseline (no output)"),
 ]
 
 
@@ -39,11 +39,11 @@ class Origin:
 
 def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
     """In groups; `wanted` is among them if a run of the project left it, however old that is."""
-    found: list[tuple[str, object]] = [*policy_choices(project), (ENDPOINT, "A model behind an endpoint")]
+    found: list[tuple[str, object]] = [*policy_choices(project), (ENDPOINT, "Model at an endpoint")]
     run = origin(project, wanted).run
     if run and not any(wanted == name for name, _ in flat(found)):
         found.append((f"Run {run.number}", left_choices(run)))
-    return [*found, ("To see that the benchmark is sound", BASELINES)]
+    return [*found, ("Baselines", BASELINES)]
 
 
 def of_run(project: Project, number: str, checkpoint: str) -> str:

@@ -68,9 +68,9 @@ def choices(evaluation: Evaluation) -> list[Other]:
 
     def other(one: Evaluation) -> Other:
         if one is base:
-            note = "the model its run started from"
+            note = "initial model of the run"
         elif one.run_id and one.run_id == evaluation.run_id:
-            note = "of the same run"
+            note = "same run"
         else:
             note = ""
         return Other(one, note, why_not(one, evaluation))

@@ -27,10 +27,10 @@ def folder_of(evaluation: Evaluation) -> Path:
     """Where its results are, as its job told. Raises NoConversation."""
     told = evaluation.job.result.get("folder")
     if not isinstance(told, str) or not told:
-        raise NoConversation("The evaluation has not told yet where its results are. Look again when it has ended.")
+        raise NoConversation("Results are not available yet. Try again when the evaluation has finished.")
     folder = (Path(settings.PROVE_DATA) / told).resolve()
     if not any(folder.is_relative_to(root.resolve()) for root in (root_of(evaluation), evaluation.job.out)):
-        raise NoConversation("Its results are told to lie outside of this project's folder, so they are not read.")
+        raise NoConversation("The results folder is outside of this project's folder and is not read.")
     return folder
 
 
@@ -38,18 +38,18 @@ def result_of(row: EvaluationItem) -> Result:
     """Raises NoConversation where the file is gone, or holds something else at this line."""
     path = folder_of(row.evaluation) / ITEMS
     if path.is_symlink():
-        raise NoConversation(f"{ITEMS} of this evaluation is a link, which is not followed.")
+        raise NoConversation(f"{ITEMS} of this evaluation is a symbolic link and is not followed.")
     try:
         with path.open("rb") as file:
             line = next(islice(file, row.line, None), b"")
     except OSError:
         raise NoConversation(
-            "Its folder of results is gone. What is counted of it stays; evaluate again to read conversations."
+            "The results folder is missing. Scores are kept; evaluate again to read conversations."
         ) from None
     try:
         result = loads(Result, line)
     except ValueError:
         raise NoConversation(f"Line {row.line + 1} of {ITEMS} cannot be read: the file was changed or cut.") from None
     if result.item != row.item:
-        raise NoConversation(f"Line {row.line + 1} of {ITEMS} holds another item by now: the file was changed.")
+        raise NoConversation(f"Line {row.line + 1} of {ITEMS} contains another item: the file was changed.")
     return result

@@ -25,11 +25,11 @@ def filled_form(project: Project, told: Mapping[str, Any]) -> RunForm:
     if (number := told.get("clone")) is not None:
         source = launched(project).filter(number=number, deleted_at=None).first()
         if source is None:
-            raise NotThere("clone", f"There is no run {number} here to begin with.")
+            raise NotThere("clone", f"Run {number} to clone does not exist in this project.")
         start = copied(source)
     if (number := told.get("dataset")) is not None:
         found = usable(project).filter(number=number).first()
         if found is None:
-            raise NotThere("dataset", f"No run can train on data set {number}: name a finished one of conversations.")
+            raise NotThere("dataset", f"Dataset {number} cannot be trained on: choose a finished one of conversations.")
         start["dataset"] = found.pk
     return RunForm(project, start | given)

@@ -18,7 +18,7 @@ from .rollout_diff import Pair, pair
 
 KEYS: dict[str, tuple[str, By]] = {
     "arguments": ("Tool and arguments", with_arguments),
-    "tool": ("Tool alone", by_tool),
+    "tool": ("Tool only", by_tool),
 }
 
 

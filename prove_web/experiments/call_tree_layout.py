@@ -140,6 +140,6 @@ def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> D
 def shortened(call: ToolCall) -> str:
     """The arguments as `key: value`, as far as there is room beside a call."""
     if call.arguments is None:
-        return "could not be read"
+        return "could not be parsed"
     text = canonical(call.arguments)[1:-1]
     return text if len(text) <= SHORT else f"{text[:SHORT]} …"

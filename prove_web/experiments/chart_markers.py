@@ -7,7 +7,7 @@ from typing import Any
 
 from .models import Run
 
-KINDS = {"checkpoint": "Checkpoints", "held_out": "Held-out looks", "benchmark": "Benchmarks", "resumed": "Resumes"}
+KINDS = {"checkpoint": "Checkpoints", "held_out": "Evaluations", "benchmark": "Benchmarks", "resumed": "Resumes"}
 TELLING = ("checkpoint", "held_out", "rewound")  # the events that they are read off
 Mark = dict[str, Any]  # kind, step, text
 Told = tuple[int, str, Any]  # attempt, kind and step of an event
@@ -29,9 +29,9 @@ def of_events(told: Iterable[Told]) -> list[Mark]:
         if kind == "rewound":
             found = {key: text for key, text in found.items() if key[1] <= step}
             if attempt > 1:
-                found["resumed", step] = f"attempt {attempt} goes on"
+                found["resumed", step] = f"attempt {attempt} resumed"
         else:
-            found[kind, step] = "checkpoint" if kind == "checkpoint" else "held-out look"
+            found[kind, step] = "checkpoint" if kind == "checkpoint" else "held-out evaluation"
     return [{"kind": kind, "step": step, "text": text} for (kind, step), text in found.items()]
 
 

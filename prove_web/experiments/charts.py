@@ -58,7 +58,7 @@ class Chart:
 
 def named(metric: str) -> Metric:
     """What is known of a metric; of one that only its program knows, its name."""
-    told = "Told by the program that trained the run, under this name."
+    told = "Logged by the training program under this name."
     return BY_NAME.get(metric) or Metric(metric, metric, "Policy", "number", told, "")
 
 
@@ -75,8 +75,8 @@ TERM_LINES = tuple((term.title, term.name) for term in TERMS)
 PARTS = lines("validity", "coverage", "name", "arguments")
 ENDS = lines("end_answered", "end_assistant_turns", "end_calls", "end_tokens", "end_infrastructure")
 BOUNDARIES = lines("failed_policy", "failed_environment", "failed_infrastructure")
-LENGTHS = (("Prompt", "prompt"), ("Written", "model"), ("Completion", "completion"))
-COST = (("Rollouts", "rollout_s"), ("For nothing", "dead_s"), ("Replaced", "wasted_s"))
+LENGTHS = (("Prompt", "prompt"), ("Generated", "model"), ("Completion", "completion"))
+COST = (("Rollouts", "rollout_s"), ("Zero-variance groups", "dead_s"), ("Replaced", "wasted_s"))
 SPLIT = (("Step", "step_s"), *lines("generation_s", "environment_s", "reward_s", "update_s"))
 RATES = (("Completions", "tokens_per_s"), ("Generated", "generated_per_s"), ("All", "total_per_s"))
 
@@ -92,13 +92,13 @@ CHARTS = (
     ),
     alone("act_accuracy"),
     Chart("Held-out act accuracy", "Reward", (("Greedy", "act_accuracy"),), "held_out"),
-    Chart("Calls due or none", "Reward", (("Calls due", "graded"), ("None due", "abstention"))),
-    Chart("Best and worst", "Reward", lines("reward_max", "reward_min")),
-    Chart("Spread of rewards", "Reward", (("Within groups", "reward_std"), ("Of all", "reward_deviation"))),
-    Chart("Groups without signal", "Reward", (("Zero variance", "zero_variance"), ("Their tokens", "dead_tokens"))),
+    Chart("Reward: call vs abstain", "Reward", (("Call", "graded"), ("Abstain", "abstention"))),
+    Chart("Max/min reward", "Reward", lines("reward_max", "reward_min")),
+    Chart("Reward std", "Reward", (("Within groups", "reward_std"), ("All rollouts", "reward_deviation"))),
+    Chart("Zero-variance groups", "Reward", (("Groups", "zero_variance"), ("Tokens", "dead_tokens"))),
     Chart("Components", "Components", PARTS),
     alone("efficiency"),
-    Chart("Terms of the reward", "Components", TERM_LINES, wide=True),
+    Chart("Reward terms", "Components", TERM_LINES, wide=True),
     Chart("Held-out components", "Components", PARTS, "held_out"),
     Chart("Held-out terms", "Components", TERM_LINES, "held_out", wide=True),
     alone("loss"),
@@ -109,20 +109,20 @@ CHARTS = (
     alone("grad_norm"),
     alone("learning_rate"),
     alone("epoch"),
-    Chart("Failing calls", "Rollouts", lines("tool_failures", "malformed")),
-    Chart("Calls in a rollout", "Rollouts", lines("calls")),
-    Chart("Groups left out", "Rollouts", (("Invalid", "invalid_groups"), ("Without signal", "dropped_groups"))),
+    Chart("Failed calls", "Rollouts", lines("tool_failures", "malformed")),
+    Chart("Calls per rollout", "Rollouts", lines("calls")),
+    Chart("Excluded groups", "Rollouts", (("Invalid", "invalid_groups"), ("Zero variance", "dropped_groups"))),
     Chart("Replaced rollouts", "Rollouts", lines("wasted_rollouts")),
     Chart("Examples by difficulty", "Rollouts", lines("easy_examples", "middle_examples", "hard_examples")),
-    Chart("How rollouts end", "Rollouts", ENDS, wide=True),
-    Chart("Where rollouts fail", "Rollouts", BOUNDARIES, wide=True),
+    Chart("Finish reason", "Rollouts", ENDS, wide=True),
+    Chart("Failure source", "Rollouts", BOUNDARIES, wide=True),
     Chart("Mean lengths", "Lengths", tuple((title, f"{name}_tokens") for title, name in LENGTHS)),
-    Chart("Greatest lengths", "Lengths", tuple((title, f"{name}_tokens_max") for title, name in LENGTHS)),
+    Chart("Max lengths", "Lengths", tuple((title, f"{name}_tokens_max") for title, name in LENGTHS)),
     Chart("Truncated", "Lengths", lines("truncated")),
-    Chart("Time of a step", "Time", SPLIT, wide=True),
+    Chart("Step time", "Time", SPLIT, wide=True),
     Chart("Throughput", "Time", RATES, wide=True),
-    Chart("Environment and scoring", "Time", (("Of the step", "environment_share"),), wide=True),
-    Chart("Cost of groups without signal", "Time", COST, wide=True),
+    Chart("Environment and scoring", "Time", (("Share of step", "environment_share"),), wide=True),
+    Chart("Cost of zero-variance groups", "Time", COST, wide=True),
     alone("cpu_process"),
     Chart("Load", "Machine", (("CPU", "cpu_machine"), ("Memory", "memory_machine"), ("GPU", "gpu_load"))),
     Chart("Memory", "Machine", (("Run", "memory"), ("GPU", "gpu_memory"), ("GPU, peak", "gpu_memory_peak"))),

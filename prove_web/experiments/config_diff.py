@@ -30,10 +30,10 @@ def differences(base: Run, kind: str, spec: dict[str, Any]) -> list[Difference]:
     )
     if str(base.dataset.job_id) != spec["dataset"]:
         here = base.project.datasets.filter(job=spec["dataset"]).first()
-        found.append(Difference("Data set", str(base.dataset), str(here)))
+        found.append(Difference("Dataset", str(base.dataset), str(here)))
     if base.config.get("policy", "warm") != spec["policy"]:
         names = [title_of(str(one), base.project) for one in (base.config.get("policy", "warm"), spec["policy"])]
-        found.append(Difference("Policy to start from", *names))
+        found.append(Difference("Initial policy", *names))
     if base.config.get("reward", {}) != spec.get("reward", {}):
         found.append(Difference("Reward", *(said(one.get("reward")) or "the paper's" for one in (base.config, spec))))
     before, after = counted(base.config, base.kind), counted(spec, kind)

@@ -53,8 +53,8 @@ def departure(run: Run) -> str:
     if run.kind != "grpo" or flat(run.config).get("credit", START["credit"]) == "rollout":
         return ""
     return (
-        "Not plain GRPO: only the tokens at which a group's rollouts part are trained, each with an advantage of its "
-        "own (credit=branch). credit=rollout is plain GRPO."
+        "Not plain GRPO: only tokens where a group's rollouts diverge are trained, each with its own advantage "
+        "(credit=branch). credit=rollout is plain GRPO."
     )
 
 

@@ -17,10 +17,10 @@ from training_worker.prove.trajectory import Evidence, Example, Reward, Rollout
 LEVELS = 3
 SMALL = 1e-9
 LEVEL_WORDS = (
-    "its name is none of the candidate tools",
+    "not one of the candidate tools",
     "arguments are missing or of the wrong type",
-    "the server refused it",
-    "it succeeded",
+    "refused by the server",
+    "succeeded",
 )
 
 
@@ -108,7 +108,7 @@ class Account:
 
     def missed(self, step: int) -> Line:
         names = ", ".join(call.name for call in self.example.steps[step].calls)
-        entry = self.entry("coverage", 0.0, 1 / self.steps, "no call, or not every call of this step, was made")
+        entry = self.entry("coverage", 0.0, 1 / self.steps, "not every call of this step was made")
         return Line(None, step + 1, names, (None, entry, None, None, None))
 
     def validity(self, evidence: Evidence) -> Entry:
@@ -121,10 +121,10 @@ class Account:
             return None
         share = 1 / self.steps
         if evidence.in_order is None:
-            return self.entry("coverage", share, 0.0, f"step {step + 1} done; what it needs is unknown")
+            return self.entry("coverage", share, 0.0, f"step {step + 1} done; its dependencies are unknown")
         if evidence.in_order:
-            return self.entry("coverage", share, 0.0, f"step {step + 1} done, after all it needs")
-        return self.entry("coverage", 0.0, share, f"step {step + 1} done before, or without, a step it needs")
+            return self.entry("coverage", share, 0.0, f"step {step + 1} done after its dependencies")
+        return self.entry("coverage", 0.0, share, f"step {step + 1} done before or without one of its dependencies")
 
     def efficiency(self, evidence: Evidence) -> Entry | None:
         if evidence.call < self.budget:
@@ -143,7 +143,7 @@ class Account:
             return None
         got = evidence.arguments / self.pairs
         wrong = ", ".join(evidence.wrong_arguments)
-        why = f"not the ground truth's value: {wrong}" if wrong else "every value is the ground truth's"
+        why = f"not the ground truth's value: {wrong}" if wrong else "all values match the ground truth"
         return self.entry("arguments", got, 1 / self.pairs - got, why)
 
     def entry(self, component: str, earned: float, lost: float, why: str) -> Entry:

@@ -92,7 +92,7 @@ def environment(told: Any) -> list[tuple[str, Any]]:
         return []  # of a machine, from before its events were checked
     known = told.get("environment")
     known = known if isinstance(known, Mapping) else {}
-    labels = {"python": "Python", "system": "System", "cores": "Cores", "code": "Code"}
+    labels = {"python": "Python", "system": "OS", "cores": "CPU cores", "code": "Code digest"}
     found = [("Machine", told.get("host")), ("Device", told.get("device"))]
     found += [(labels.get(name, name), known[name]) for name in known]
     return [(label, value) for label, value in found if value]
@@ -162,7 +162,7 @@ def checkpoint_of(run: Run, step: int) -> Checkpoint:
     found = next((one for one in checkpoints(run.job) if one.step == step), None)
     if found is None:
         raise Http404(
-            f"Run {run.number} has no checkpoint of step {step} any more; it keeps its last two and its best."
+            f"Run {run.number} has no checkpoint of step {step}: only its last two and its best checkpoint are kept."
         )
     return found
 

@@ -15,22 +15,22 @@ from .models import Run
 CUTS = (
     ("server", "By server"),
     ("length", "By chain length"),
-    ("path", "By longest dependent path"),
-    ("knob", "By knob of synthesis"),
+    ("path", "By longest dependency path"),
+    ("knob", "By difficulty knob"),
 )
 KNOBS = {
     "kind": "Kind",
-    "level": "Told at first",
+    "level": "Information level",
     "distractors": "Distractors",
-    "enums": "Value lists",
-    "recovery": "Failure on the way",
+    "enums": "Enum values",
+    "recovery": "Error recovery",
     "turns": "User turns",
 }
 WORDS = {
-    ("kind", "chain"): "Chain of calls",
-    ("recovery", "none"): "None met",
+    ("kind", "chain"): "Call chain",
+    ("recovery", "none"): "No error",
     ("recovery", "corrected"): "Corrected",
-    ("recovery", "other_tool"): "Another tool",
+    ("recovery", "other_tool"): "Other tool",
     ("recovery", "gave_up"): "Gave up",
 }
 
@@ -132,7 +132,7 @@ def name_of(by: str, name: str) -> str:
     if by == "length":
         return label(name)
     if by == "path":
-        return f"{label(name)} and more" if name == str(LONG_PATH) else label(name)
+        return f"{label(name)} or more" if name == str(LONG_PATH) else label(name)
     if by == "server":
         return name
     return WORDS.get((by, name), name.replace("_", " ").capitalize())

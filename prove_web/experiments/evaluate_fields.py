@@ -21,19 +21,19 @@ PREFIX = "benchmark_"
 
 class EvaluateFields(forms.Form):
     benchmark_limit = forms.IntegerField(
-        label="Items of each category",
+        label="Items per category",
         min_value=1,
         max_value=100_000,
         initial="",
         required=False,
         widget=forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"}),
-        help_text="The first so many, of each benchmark; empty: all.",
+        help_text="First items per category of each benchmark; empty means all.",
     )
 
 
 for one in KNOWN.values():
     EvaluateFields.base_fields[PREFIX + one.name] = yes_or_no(
-        one.title, PREFIX + one.name, "Its best checkpoint on held-out worlds, and its last."
+        one.title, PREFIX + one.name, "Evaluates the best checkpoint by held-out reward and the last one."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .chance import verdict
 
 PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
-MODES = (("sampled", "Sampled at temperature 1"), ("greedy", "Greedy"))
+MODES = (("sampled", "Sampled (T=1)"), ("greedy", "Greedy"))
 GOALS = (("goal_success", "Goal success"), ("act_accuracy", "Act accuracy"))
 ACT_TITLES = ("Call", "Ask", "Text")
 MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
@@ -70,7 +70,7 @@ class Row:
 def gains(result: dict[str, Any]) -> list[Gain]:
     """Return the comparisons of a readable result that have all their numbers: success on chains, then rewards."""
     chains = next((line for line in result.get("slices", []) if (line["by"], line["name"]) == ("kind", "chain")), None)
-    successes = [(f"Success on chains, {mode}", success(chains, mode)) for mode, _ in MODES] if chains else []
+    successes = [(f"Chain success, {mode}", success(chains, mode)) for mode, _ in MODES] if chains else []
     rewards = [(f"Reward, {mode}", result.get(mode)) for mode, _ in MODES]
     return [
         gain(title, share, one)

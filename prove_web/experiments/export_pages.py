@@ -26,7 +26,7 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     checkpoint_of(found, step)
     try:
         if not ask(Export(found.job, step, bool(request.POST.get("merged")))):
-            messages.error(request, "The export was not begun: the broker does not answer. Try again in a moment.")
+            messages.error(request, "Export not started: the message broker does not respond. Try again in a moment.")
     except NoRoom as why:
         messages.error(request, str(why))
     return redirect(f"{reverse('run', args=[*request.project.path, run])}#checkpoints")
@@ -43,6 +43,6 @@ def sent(run: Run, step: int, merged: bool) -> StreamingHttpResponse:
     """What was made, as a zip that is made while it is sent. Raises Http404."""
     export = Export(run.job, step, merged)
     if not export.ready:
-        raise Http404(f"The checkpoint of step {step} is not exported. Have it made on the page of run {run.number}.")
+        raise Http404(f"The checkpoint of step {step} is not exported. Export it on the page of run {run.number}.")
     audit.note(None, "exported", run, run.project.organisation, model=export.name)
     return packed(Checkpoint(step, export.folder), f"run-{run.number}-{export.name}.zip")

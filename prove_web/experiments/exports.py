@@ -138,6 +138,6 @@ def attempt(export: Export) -> str:
     try:
         done = subprocess.run(command, **options)
     except subprocess.TimeoutExpired:
-        return "It took longer than an hour. Export it with `manage.py export_model`."
-    said = done.stderr.strip().splitlines() or ["The export ended without a word."]
+        return "The export took longer than an hour. Use `manage.py export_model` instead."
+    said = done.stderr.strip().splitlines() or ["The export ended without output."]
     return said[-1].replace(f"{settings.PROVE_DATA}/", "") if done.returncode else ""

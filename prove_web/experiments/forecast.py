@@ -20,7 +20,7 @@ def forecast(form: Any) -> str:
     try:
         told = supervised(form, parse_int) if form["kind"].value() == RunKind.SFT else rollouts(parse_int)
         every = parse_int("evaluate_every")
-        looks = f" It looks at held-out worlds every {every} steps." if every and parse_int("held_out") else ""
+        looks = f" Held-out evaluation every {every} steps." if every and parse_int("held_out") else ""
         return told + looks
     except (TypeError, ValueError, OverflowError):
         return ""
@@ -30,8 +30,8 @@ def rollouts(whole: Callable[[str], int]) -> str:
     prompts, group, steps = whole("prompts"), whole("group"), whole("max_steps")
     a_step = prompts * group
     return (
-        f"{prompts} prompts {TIMES} {group} rollouts = {a_step:,} rollouts a step; "
-        f"{steps:,} steps at most = {a_step * steps:,} rollouts."
+        f"{prompts} prompts {TIMES} {group} rollouts = {a_step:,} rollouts per step; "
+        f"max {steps:,} steps = {a_step * steps:,} rollouts."
     )
 
 
@@ -42,7 +42,7 @@ def supervised(form: Any, whole: Callable[[str], int]) -> str:
         return ""
     count = dataset.trajectories.filter(split="train").count()
     steps = min(most, count // batch * epochs)
-    return f"{count:,} training conversations, {batch} a step: {epochs} epochs are {steps:,} steps at most."
+    return f"{count:,} training conversations, {batch} per step: {epochs} epochs = max {steps:,} steps."
 
 
 def key(value: Any) -> Any:

@@ -22,14 +22,14 @@ class Section:
 
 
 SECTIONS = (
-    Section("What", ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs"), folded=False),
+    Section("Run", ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs"), folded=False),
     Section(
-        "Learning",
+        "Optimizer",
         ("learning_rate", "batch", "longest", *grpo_fields.BASIC[2:], *grpo_fields.BASIC[:2]),
         brief=("learning_rate", "prompts", "group", "batch"),
     ),
     Section(
-        "Measuring", ("evaluate_every", "held_out", "patience", "seed"), brief=("evaluate_every", "held_out", "seed")
+        "Evaluation", ("evaluate_every", "held_out", "patience", "seed"), brief=("evaluate_every", "held_out", "seed")
     ),
     Section("Reward", ("reward_preset", *reward_fields.NAMES), kind="grpo", brief=("reward_preset",)),
     Section(
@@ -37,6 +37,6 @@ SECTIONS = (
         ("decay", "warmup_steps", *grpo_fields.SWITCHES),
         brief=("decay", "loss", "zero_variance", "limit_completion"),
     ),
-    Section("Evaluate when done", evaluate_fields.NAMES),
+    Section("Benchmarks after training", evaluate_fields.NAMES),
     Section("Machine", machine_fields.NAMES, brief=("threads", "device", "precision", "lora_rank")),
 )

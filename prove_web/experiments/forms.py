@@ -68,37 +68,44 @@ class Laid:
 
 
 class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
-    name = forms.CharField(max_length=80, help_text="What the runs table calls it. Say what is different this time.")
+    name = forms.CharField(max_length=80, help_text="Shown in the runs table. Say what differs from other runs.")
     kind = forms.ChoiceField(
         choices=LAUNCHED,
         initial=RunKind.GRPO,
-        help_text="GRPO learns from what its own rollouts earn; supervised training copies demonstrations.",
+        help_text="GRPO learns from the rewards of its own rollouts; supervised training imitates demonstrations.",
     )
     recipe = forms.ChoiceField(
-        choices=[("", "As the fields stand"), *TITLES.items()], required=False, help_text="Fills the fields in."
+        label="Preset",
+        choices=[("", "Current values"), *TITLES.items()],
+        required=False,
+        help_text="Fills in the fields.",
     )
     dataset = forms.ModelChoiceField(
         Dataset.objects.none(),
-        label="Data set",
+        label="Dataset",
         empty_label=None,
-        help_text="Its training conversations are asked, its held-out ones measured. Only finished ones are listed.",
+        help_text="Training conversations are the prompts, held-out ones the evaluation. Lists finished datasets only.",
     )
     policy = PolicyField(
-        label="Policy to start from",
+        label="Initial policy",
         initial="warm",
-        help_text="The shipped one, a model of the configured folders, or what a run of this project left.",
+        help_text="The shipped warm-start policy, a model in the configured folders, or one trained in this project.",
     )
     base = forms.ModelChoiceField(
         Run.objects.none(),
-        label="Compare with",
-        empty_label="No run",
+        label="Baseline",
+        empty_label="None",
         initial="",
         required=False,
-        help_text="The run it is measured against: what differs is told below, and kept with the run.",
+        help_text="The run to compare with, saved with this run. Changed settings are listed below.",
     )
-    minutes = number("Minutes", "minutes", 0.1, 100_000, "Of training; evaluations come on top. 6 shows a first rise.")
-    max_steps = number("Most steps", "max_steps", 1, 100_000, "It ends after these or after the minutes. 100 to 1000.")
-    epochs = number("Epochs", "epochs", 1, 100, "Times each conversation is shown. The paper's baseline: 3.")
+    minutes = number(
+        "Time limit (min)", "minutes", 0.1, 100_000, "Training time without evaluations. 6 shows a first improvement."
+    )
+    max_steps = number(
+        "Max steps", "max_steps", 1, 100_000, "The run ends after these steps or at the time limit. 100 to 1000."
+    )
+    epochs = number("Epochs", "epochs", 1, 100, "Passes over the training conversations. The paper's baseline: 3.")
     learning_rate = number(
         "Learning rate",
         "learning_rate",
@@ -106,22 +113,24 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         1e-2,
         "2e-4 for the tiny policy; 5e-8 to 1e-5 for large ones, higher with LoRA.",
     )
-    batch = number("Conversations a step", "batch", 1, 256, "8 for the tiny policy, 16 for large ones.")
-    longest = number("Longest conversation", "longest", 64, 262_144, "In tokens; longer ones are left out.")
-    decay = number("Falling share", "decay", 0, 1, "Of the run, at its end, over which the rate falls. 0 to 0.3.")
-    warmup_steps = number("Rising steps", "warmup_steps", 0, 10_000, "Over which the rate rises. 0 to 10.")
+    batch = number("Batch size", "batch", 1, 256, "Conversations per step. 8 for the tiny policy, 16 for large ones.")
+    longest = number("Max length", "longest", 64, 262_144, "In tokens; longer conversations are skipped.")
+    decay = number(
+        "LR decay fraction", "decay", 0, 1, "Last fraction of the run over which the learning rate decays. 0 to 0.3."
+    )
+    warmup_steps = number("Warm-up steps", "warmup_steps", 0, 10_000, "Steps of rising learning rate. 0 to 10.")
     evaluate_every = number(
         "Evaluate every",
         "evaluate_every",
         0,
         100_000,
-        "Steps between two looks at held-out worlds. 10 to 50; 0 for none.",
+        "Steps between held-out evaluations. 10 to 50; 0 turns them off.",
     )
     held_out = number(
-        "Held-out conversations", "held_out", 0, 10_000, "Measured before and after. 200 tell a change of 0.03."
+        "Held-out conversations", "held_out", 0, 10_000, "Evaluated before and after. 200 detect a change of 0.03."
     )
     patience = number(
-        "Patience", "patience", 0, 1000, "Looks in a row without a rise before it ends early. 3 to 10; 0: never."
+        "Patience", "patience", 0, 1000, "Evaluations without improvement before early stopping. 3 to 10; 0: off."
     )
     seed = number("Seed", "seed", 0, 19, "Same seed, same data order. Compare settings over three seeds.")
 
@@ -147,11 +156,13 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         found = {**grpo_fields.faults(given), **machine_fields.faults(given), **reward_fields.faults(given)}
         found |= evaluate_fields.faults(given)
         if given.get("patience") and not (given.get("evaluate_every") and given.get("held_out")):
-            found["patience"] = "It can only lose patience over what it measures: evaluate on held-out conversations."
+            found["patience"] = (
+                "Patience requires held-out evaluations: set “Evaluate every” and “Held-out conversations” above 0."
+            )
         if kind == RunKind.GRPO and (dataset := given.get("dataset")) and cannot_be_run(dataset):
             found["dataset"] = (
-                "It has imported conversations with calls that cannot be run here, so it has no rollouts. "
-                "Train on it supervised, or take another data set."
+                "This dataset has imported conversations whose calls cannot be run here, which GRPO requires. "
+                "Use supervised training or choose another dataset."
             )
         for name, why in found.items():
             self.add_error(name, why)

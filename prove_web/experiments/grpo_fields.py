@@ -14,67 +14,73 @@ LOSSES = (("dapo", "DAPO"), ("dr_grpo", "Dr. GRPO"), ("grpo", "GRPO"), ("bnpo", 
 
 
 class GRPOFields(forms.Form):
-    prompts = number("Prompts per step", "prompts", 1, 64, "Conversations asked in one step. 8 to 32.")
-    group = number("Group size", "group", 2, 64, "Rollouts of each prompt, compared with each other. 8 to 16.")
-    temperature = number("Temperature", "temperature", 0.1, 2, "Of sampling. Near 1: lower, and groups become equal.")
-    beta = number("KL coefficient", "beta", 0, 1, "Holds the policy near its start. 0 to 0.01; 0 is fastest.")
+    prompts = number("Prompts per step", "prompts", 1, 64, "Conversations sampled per step. 8 to 32.")
+    group = number("Group size", "group", 2, 64, "Rollouts per prompt, compared with each other. 8 to 16.")
+    temperature = number("Temperature", "temperature", 0.1, 2, "Of sampling, near 1. Lower values make groups uniform.")
+    beta = number("KL coefficient", "beta", 0, 1, "Keeps the policy near its initial weights. 0 to 0.01; 0 is fastest.")
 
-    loss = choice("Loss", "loss", LOSSES, "How tokens are averaged. DAPO counts all tokens of a batch alike.")
+    loss = choice("Loss", "loss", LOSSES, "How token losses are averaged. DAPO weighs all tokens of a batch equally.")
     credit = choice(
-        "Credit",
+        "Credit assignment",
         "credit",
-        (("branch", "At the branches"), ("rollout", "To the whole rollout")),
-        "Not plain GRPO by default: only tokens at which a group's rollouts part are trained. Choose the whole rollout "
-        "for GRPO as in the paper (credit=rollout).",
+        (("branch", "Branch tokens"), ("rollout", "Whole rollout")),
+        "Not plain GRPO by default: only tokens where a group's rollouts diverge are trained. Choose “Whole rollout” "
+        "(credit=rollout) for GRPO as in the paper.",
     )
     scale_rewards = choice(
         "Scale advantages",
         "scale_rewards",
-        (("none", "No"), ("group", "By each group's spread"), ("batch", "By the batch's spread")),
-        "The paper's is by group; without it, groups that are nearly equal are not blown up.",
+        (("none", "No"), ("group", "By group std"), ("batch", "By batch std")),
+        "The paper scales by group; without scaling, nearly equal groups are not amplified.",
     )
     normalise = choice(
-        "Normalise",
+        "Reward normalisation",
         "normalise",
-        (("total", "The total"), ("components", "Each component by itself")),
-        "By component, a rare one is heard beside a loud one.",
+        (("total", "Total reward"), ("components", "Per component")),
+        "Per component keeps low-variance components from being drowned out.",
     )
-    clip_low = number("Clip low", "clip_low", 0, 1, "How far a token may become less likely. 0.2.")
-    clip_high = number("Clip high", "clip_high", 0, 5, "How far likelier. 0.2 to 0.28; at least clip low.")
+    clip_low = number("Clip range low", "clip_low", 0, 1, "How much less likely a token may become. 0.2.")
+    clip_high = number(
+        "Clip range high", "clip_high", 0, 5, "How much likelier a token may become. 0.2 to 0.28, at least the low one."
+    )
     zero_variance = choice(
-        "Groups without signal",
+        "Zero-variance groups",
         "zero_variance",
-        (("keep", "Keep"), ("drop", "Drop from the update"), ("resample", "Ask other prompts instead")),
-        "Groups whose rollouts all earn the same. Resampling asks up to three times as many prompts.",
+        (("keep", "Keep"), ("drop", "Drop from update"), ("resample", "Resample other prompts")),
+        "Groups whose rollouts all have the same reward. Resampling uses up to three times as many prompts.",
     )
     mask_truncated = yes_or_no(
-        "Mask cut rollouts", "mask_truncated", "Rollouts cut by the token limit do not teach. The paper's do."
+        "Mask truncated rollouts",
+        "mask_truncated",
+        "Excludes rollouts cut by the token limit from the loss. The paper includes them.",
     )
     difficulty = choice(
         "Difficulty",
         "difficulty",
-        (("off", "All alike"), ("pools", "Pools by measured pass rate")),
-        "Pools ask more of what is passed now and then, less of what always or never is.",
+        (("off", "Uniform sampling"), ("pools", "Pools by pass rate")),
+        "Pools sample prompts that sometimes pass more often than those that always or never pass.",
     )
     curriculum = choice(
         "Curriculum",
         "curriculum",
-        (("off", "All lengths from the start"), ("length", "Short chains first")),
+        (("off", "All lengths"), ("length", "Short chains first")),
         "Short chains first helps a policy that cannot finish long ones yet.",
     )
     longest_prompt = number(
-        "Longest prompt", "longest_prompt", 64, 131_072, "In tokens; longer ones are left out. The paper: 12,384."
+        "Max prompt length", "longest_prompt", 64, 131_072, "In tokens; longer prompts are skipped. The paper: 12,384."
     )
-    limit_turn = number("Tokens of a turn", "limit_turn", 8, 131_072, "That the policy may write in one turn.")
+    limit_turn = number(
+        "Max tokens per turn", "limit_turn", 8, 131_072, "Tokens that the policy may generate in one turn."
+    )
     limit_completion = number(
-        "Tokens of a rollout", "limit_completion", 16, 262_144, "All turns with tool results. The paper: 16,384."
+        "Max tokens per rollout", "limit_completion", 16, 262_144, "All turns with tool results. The paper: 16,384."
     )
     limit_observation = number(
-        "Tokens of a result",
+        "Max tokens per result",
         "limit_observation",
         0,
         131_072,
-        "A tool's result is cut there, visibly; 0: not by tokens.",
+        "Longer tool results are visibly truncated; 0 turns the token limit off.",
     )
 
 
@@ -86,10 +92,10 @@ def faults(given: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     low, high = given.get("clip_low"), given.get("clip_high")
     if low is not None and high is not None and high < low:
-        found["clip_high"] = f"Clip high ({high:g}) must be at least clip low ({low:g})."
+        found["clip_high"] = f"Clip range high ({high:g}) must be at least clip range low ({low:g})."
     turn, whole = given.get("limit_turn"), given.get("limit_completion")
     if turn and whole and turn > whole:
-        found["limit_turn"] = f"A turn ({turn}) cannot have more tokens than its rollout ({whole})."
+        found["limit_turn"] = f"Max tokens per turn ({turn}) must not exceed max tokens per rollout ({whole})."
     if given.get("normalise") == "components" and given.get("scale_rewards") != "none":
-        found["scale_rewards"] = "Components that are normalised are scaled already. Choose No here."
+        found["scale_rewards"] = "Normalisation per component already scales the rewards. Choose No here."
     return found

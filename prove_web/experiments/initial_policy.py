@@ -71,7 +71,7 @@ def flat(groups: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 def policy_choices(project: Project) -> Choices:
     """Choices in groups: the shipped policy, the models there are, what ended runs of the project left."""
-    found: Choices = [(WARM, "The shipped warm policy")]
+    found: Choices = [(WARM, "Shipped warm-start policy")]
     if models := [(name, name) for name in model_folders(Path(settings.PROVE_DATA))]:
         found.append(("Models", models))
     runs = Run.objects.filter(project=project, job__state__in=ENDED).select_related("job").order_by("-number")
@@ -86,7 +86,7 @@ def left_choices(run: Run) -> list[tuple[str, str]]:
     best = best_of(run.job.folder)
     for one in checkpoints(run.job):
         if left_by(run.job.folder, one.folder.name):
-            told = ", its best on held-out worlds" if one.folder == best else ""
+            told = ", best held-out reward" if one.folder == best else ""
             found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}{told}"))
     return found
 
@@ -94,10 +94,10 @@ def left_choices(run: Run) -> list[tuple[str, str]]:
 def title_of(policy: str, project: Project) -> str:
     """What a page calls the policy that a run started from."""
     if not policy.startswith("run:"):
-        return {WARM: "the shipped warm policy"}.get(policy, policy)
+        return {WARM: "shipped warm-start policy"}.get(policy, policy)
     job, _, checkpoint = policy.removeprefix("run:").partition("/")
     run = Run.objects.filter(project=project, job_id=job).first()
-    return (f"run {run.number}" if run else "a run that is gone") + (f", {checkpoint}" if checkpoint else "")
+    return (f"run {run.number}" if run else "a deleted run") + (f", {checkpoint}" if checkpoint else "")
 
 
 def model_folder(policy: str) -> Path | None:

@@ -66,7 +66,7 @@ def base_of(request: ProjectRequest, number: str) -> Run | None:
         return None
     found = run_metadata.in_sight(request.project).filter(number=parse_digits(number)).first()
     if found is None:
-        raise InvalidMetadata(f"There is no run {number[:20]} here to measure against. Choose another one.")
+        raise InvalidMetadata(f"Baseline run {number[:20]} does not exist in this project. Choose another run.")
     return found
 
 

@@ -60,7 +60,7 @@ def run_new(request: ProjectRequest) -> HttpResponse:
                 if "base" not in request.POST:
                     Run.objects.filter(pk=run.pk).update(base=cloned(request))
         if run:
-            messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
+            messages.success(request, f"Run {run.number} is queued. Its charts appear here as it trains.")
             return redirect(run)
     else:
         form = RunForm(request.project, initial=beginning(request))
@@ -101,7 +101,7 @@ def tried(request: ProjectRequest, form: RunForm) -> None:
         return
     whole = complete_form(form)
     if whole is None or whole.cleaned_data["kind"] != RunKind.GRPO:
-        messages.error(request, "These settings cannot be tried yet: launch shows what is wrong with them.")
+        messages.error(request, "Dry run not started: some settings are invalid. “Launch” shows the errors.")
     elif asked == "try":
         dry_run.begin(request.project, request.user, whole.spec)
     else:

@@ -56,7 +56,7 @@ def data(run: Run) -> Iterator[Link]:
     if run.dataset is None:
         return
     yield from (one for one in sources(run.dataset) if one.kind != "Made by")
-    yield set_link("Data set", run.dataset, run.project)
+    yield set_link("Dataset", run.dataset, run.project)
     for queue in Queue.objects.filter(project=run.project, source__dataset=run.dataset.number)[:MOST]:
         yield Link("Labels", queue.name, reverse("queue", args=[*run.project.path, queue.number]), "list")
 
@@ -67,15 +67,15 @@ def begun_from(run: Run) -> Iterator[Link]:
         return
     policy = str(run.config.get("policy", WARM))
     if not policy.startswith(OF_RUN):
-        yield Link("Starts from", "the shipped warm policy" if policy == WARM else policy, "", "cpu")
+        yield Link("Initial policy", "shipped warm-start policy" if policy == WARM else policy, "", "cpu")
         return
     job, _, checkpoint = policy.removeprefix(OF_RUN).partition("/")
     parent = Run.objects.filter(project=run.project, job_id=job).only("number", "name").first()
     at = f", {checkpoint.replace('-', ' ')}" if checkpoint else ""
     if parent is None:
-        yield Link("Starts from", f"a run that is gone{at}", "", "rocket")
+        yield Link("Initial policy", f"a deleted run{at}", "", "rocket")
     else:
-        yield run_link("Starts from", run, parent, at)
+        yield run_link("Initial policy", run, parent, at)
 
 
 def left(run: Run, checkpoints: list[Checkpoint]) -> Iterator[Link]:
@@ -93,7 +93,7 @@ def children(run: Run) -> Iterator[Link]:
     rows = Run.objects.filter(started | Q(base=run), project=run.project, deleted_at=None).order_by("-number")
     for child in rows.only("number", "name", "config", "base_id")[: 2 * MOST]:
         begun = str(child.config.get("policy", "")).startswith(f"{OF_RUN}{run.job_id}")
-        yield run_link("Started from this" if begun else "Measured against this", run, child)
+        yield run_link("Continued in" if begun else "Baseline of", run, child)
 
 
 def run_link(kind: str, here: Run, run: Run, more: str = "") -> Link:

@@ -28,7 +28,7 @@ from .models import HeldOut, Point, Run, RunKind, Sweep
 from .rollout_index import record_rollouts
 
 TAG = "load test"
-NOTES = "Made by `load_runs` to measure pages: its values are drawn, nothing was trained."
+NOTES = "Created by `load_runs` for load tests: its values are random, nothing was trained."
 SEEDS = 5  # runs of a sweep
 GROUP = 16
 DIFFERENT = 640  # conversations that the rollouts were asked

@@ -77,7 +77,7 @@ def parse_params(run: Run, query: QueryDict) -> tuple[str, list[str], int, int |
     names = [name for name in query.get("names", "").split(",") if name] or charted(source, run)
     for name in names:
         if not fit(name):
-            raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
+            raise BadQuery(f"names must be comma-separated metric names; {name[:50]!r} is not one.")
     first, last = parse_int(query, "from", 0), parse_int(query, "to", None)
     most = parse_int(query, "points", MOST)
     if most is None or not 3 <= most <= LARGEST:

@@ -121,7 +121,7 @@ def presets(every: Range, steps: Range, against: Range | None) -> list[tuple[str
         ("Whole run", every, None),
         ("First tenth", first, None),
         ("Last tenth", last, None),
-        ("Last tenth against first", last, first),
+        ("Last vs. first tenth", last, first),
     ]
     return [(title, query(now, before), (now, before) == (steps, against)) for title, now, before in known]
 

@@ -14,7 +14,7 @@ from .initial_policy import audit_of, model_folder
 
 TITLES = {
     "tiny": "Tiny policy on a CPU",
-    "gpu": "One GPU, with adapters",
+    "gpu": "One GPU, LoRA",
     "paper": "The paper, for the chosen policy",
     "paper:qwen3-4b": "The paper, Qwen3-4B",
     "paper:qwen3-8b": "The paper, Qwen3-8B",

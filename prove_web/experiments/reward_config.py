@@ -53,7 +53,7 @@ def top(run: Run) -> float:
 def short(name: str) -> str:
     """A reward that has a name, in a few words; one's own has none."""
     if name == OWN:
-        return "Weights of one's own"
+        return "Custom weights"
     return re.split(r": | \(", TITLES[name])[0] if name in TITLES else name
 
 

@@ -42,34 +42,36 @@ NAMES = tuple(f"reward_{name}" for name in REWARD)
 class RewardFields(forms.Form):
     reward_preset = forms.ChoiceField(
         label="Reward",
-        choices=[*((name, TITLES.get(name, name.replace("_", " ").capitalize())) for name in PRESETS), (OWN, "My own")],
+        choices=[*((name, TITLES.get(name, name.replace("_", " ").capitalize())) for name in PRESETS), (OWN, "Custom")],
         initial="paper",
-        help_text="What a rollout earns. The paper's ablations take one component away; choose your own to weigh them.",
+        help_text="Scores each rollout. The paper's ablations drop one component; Custom sets the weights.",
     )
-    reward_form = choice("Form", "reward_form", FORMS, "What the total is made of. The weights below are the paper's.")
+    reward_form = choice(
+        "Form", "reward_form", FORMS, "Formula of the total. The weights below are for the paper's form."
+    )
     reward_validity = number("Validity", "reward_validity", 0, 10, "Calls that parse, exist, fit and succeed. 0.5.")
     reward_coverage = number("Coverage", "reward_coverage", 0, 10, "Ground-truth steps reached in order. 0.5.")
     reward_efficiency = number("Efficiency", "reward_efficiency", 0, 10, "Costs calls beyond the budget. 0.15.")
     reward_name = number("Name", "reward_name", 0, 10, "Calls whose tool is among the right ones. 0.2.")
     reward_arguments = number("Arguments", "reward_arguments", 0, 10, "Argument values that are right. 0.1.")
-    reward_alpha = number("Price of excess calls", "reward_alpha", 0, 10, "Alpha of efficiency. 0.5.")
-    reward_beta = number("Slack of the budget", "reward_beta", 0, 10, "Beta: calls allowed above the need. 0.5.")
-    reward_tau = number("Share of the trace", "reward_tau", 0, 1, "Beside the final state, where that counts. 0.5.")
+    reward_alpha = number("Excess-call penalty", "reward_alpha", 0, 10, "Alpha of efficiency. 0.5.")
+    reward_beta = number("Budget slack", "reward_beta", 0, 10, "Beta: extra calls allowed per call needed. 0.5.")
+    reward_tau = number("Trace weight", "reward_tau", 0, 1, "Against the final state, where the form has both. 0.5.")
     reward_tau_end = forms.FloatField(
-        label="Share of the trace at the end",
+        label="Final trace weight",
         min_value=0,
         max_value=1,
         required=False,
-        help_text="Empty: the same all along. 0.9 to 0.1 is EnvFactory's.",
+        help_text="Reached linearly by the end; empty keeps it constant. EnvFactory: 0.9 to 0.1.",
         widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
     )
     reward_final_state = number(
-        "Bonus for the final state", "reward_final_state", 0, 10, "On top, where the world ends as it should. 0 to 0.5."
+        "Final-state bonus", "reward_final_state", 0, 10, "Added if the final state matches. 0 to 0.5."
     )
     reward_provenance = number(
-        "Cost of invented values", "reward_provenance", 0, 10, "For arguments that nobody said or told. 0 to 0.2."
+        "Invented-value penalty", "reward_provenance", 0, 10, "For argument values not said or shown before. 0 to 0.2."
     )
-    reward_repeats = number("Cost of repeats", "reward_repeats", 0, 10, "For calls made twice. 0 to 0.2.")
+    reward_repeats = number("Repeat penalty", "reward_repeats", 0, 10, "For repeated calls. 0 to 0.2.")
 
 
 def reward_of(
@@ -102,4 +104,4 @@ def faults(given: Mapping[str, Any]) -> dict[str, str]:
     parts = [given.get(f"reward_{name}") for name in ("validity", "coverage", "name", "arguments")]
     if any(part is None or part > 0 for part in parts):
         return {}
-    return {"reward_validity": "With these weights every rollout earns nothing. Give a component more than 0."}
+    return {"reward_validity": "Every reward is 0 with these weights. Set a component above 0."}

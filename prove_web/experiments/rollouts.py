@@ -27,8 +27,8 @@ from .reward_config import top
 from .rollout_storage import StoredRun
 
 AWAY = (
-    "The storage that has this run's rollouts does not answer; its curves are kept here. "
-    "Try again later; the log of the web process says more to who runs the site."
+    "The storage with this run's rollouts does not respond; its charts are still available. "
+    "Try again later. Details are in the web server log."
 )
 log = logging.getLogger(__name__)
 
@@ -102,16 +102,16 @@ def explained(run: Run, step: int) -> Iterator[None]:
 
 def why_missing(run: Run, step: int) -> str:
     if run.kind == RunKind.OUTSIDE and not run.kept.filter(step=step).exists():
-        return f"The program that trains run {run.number} told no rollouts of step {step}."
+        return f"The training program of run {run.number} logged no rollouts of step {step}."
     reached = run.points.order_by("-step").values_list("step", flat=True).first() or 0
     if step > reached:
-        return f"Run {run.number} has not done step {step} yet; it is at step {reached}."
+        return f"Run {run.number} has not reached step {step}; it is at step {reached}."
     if run.kept.filter(step=step).exists():
         where = "the storage" if settings.PROVE_STORAGE else "the run's folder"
-        return f"The file of the rollouts of step {step} is not in {where} (any more, or yet); its curves are kept."
+        return f"The rollout file of step {step} is not in {where}; its charts are still available."
     if not run.job.folder.exists():
-        return "The run's folder is gone from the data folder, and its rollouts with it."
-    return f"There is no file of the rollouts of step {step} in the run's folder; its curves are kept all the same."
+        return "The run's folder with its rollouts is no longer in the data folder."
+    return f"The run's folder has no rollout file of step {step}; its charts are still available."
 
 
 def examples_of(run: Run, names: Sequence[str]) -> dict[str, Example]:
@@ -135,8 +135,8 @@ def notable(run: Run) -> list[tuple[str, int]]:
         "First": told.order_by("step"),
         "Newest": told.order_by("-step"),
         "Best reward": points.order_by("-metrics__reward", "-step"),
-        "Most failing calls": points.order_by("-metrics__tool_failures", "-step"),
-        "Widest spread": points.order_by("-metrics__reward_std", "-step"),
+        "Most failed calls": points.order_by("-metrics__tool_failures", "-step"),
+        "Highest reward std": points.order_by("-metrics__reward_std", "-step"),
     }
     found: dict[int, str] = {}
     for name, order in ranked.items():

@@ -31,8 +31,8 @@ class NotesDiffer(InvalidMetadata):
 
     def __init__(self, theirs: str):
         super().__init__(
-            "Somebody saved other notes while you were writing. Yours are still in the box, and theirs below it: "
-            "put together what both should say, and save again."
+            "Someone else saved these notes while you were editing. Your text is in the box, the saved version is "
+            "below: merge both and save again."
         )
         self.theirs, self.revision = theirs, revision_of(theirs)
 
@@ -68,8 +68,8 @@ def tidied(tags: Iterable[str]) -> list[str]:
     for tag in found:
         if len(tag) > LONGEST_TAG or ODD.search(tag) or "," in tag or '"' in tag:
             raise InvalidMetadata(
-                f"“{tag[:LONGEST_TAG]}” is no tag: one has at most {LONGEST_TAG} characters, no comma and no quotation "
-                "mark. Nothing was changed."
+                f"“{tag[:LONGEST_TAG]}” is not a valid tag: use at most {LONGEST_TAG} characters, no comma and no "
+                "quotation mark. Nothing was changed."
             )
     if len(found) > MOST_TAGS:
         raise InvalidMetadata(f"A run has at most {MOST_TAGS} tags; these would be {len(found)}. Nothing was changed.")
@@ -114,7 +114,7 @@ def rename(run: Run, name: str) -> None:
     """Call a run and its job by another name. Raises NotKept."""
     name = " ".join(ODD.sub(" ", name).split())
     if not name or len(name) > LONGEST_NAME:
-        raise InvalidMetadata(f"A run needs a name of at most {LONGEST_NAME} characters. It keeps the one it has.")
+        raise InvalidMetadata(f"Enter a run name of at most {LONGEST_NAME} characters. The name was not changed.")
     run.name = name
     run.save(update_fields=["name"])
     Job.objects.filter(pk=run.job_id).update(title=name)
@@ -144,9 +144,9 @@ def write_notes(run: Run, text: str, revision: str) -> None:
 def set_base(run: Run, base: Run | None) -> bool:
     """Measure a run against another one of its project, or none; whether that changed anything. Raises NotKept."""
     if base is not None and base.pk == run.pk:
-        raise InvalidMetadata("A run is not measured against itself. Choose another one.")
+        raise InvalidMetadata("A run cannot be its own baseline. Choose another run.")
     if base is not None and base.project_id != run.project_id:
-        raise InvalidMetadata("A run is measured against runs of its own project. Choose one of those.")
+        raise InvalidMetadata("The baseline must be a run of the same project. Choose another run.")
     if run.base_id == (base and base.pk):
         return False
     run.base = base

@@ -38,13 +38,13 @@ def save(project: Project, user: User, name: str, config: RewardConfig) -> Saved
     """Raises BadReward for a name that is empty, too long or taken, and for a reward that a preset is already."""
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= 60:
-        raise BadReward("Give the reward a name of at most 60 letters.")
+        raise BadReward("Enter a reward name of at most 60 characters.")
     if any(config == preset for preset in PRESETS.values()):
-        raise BadReward(f"This is {said(asdict(config)) or 'the reward of the paper'}, which has a name already.")
+        raise BadReward(f"This reward already has a name: {said(asdict(config)) or 'the reward of the paper'}.")
     told = {"config": changed(asdict(config)), "made_by": user}
     made, new = SavedReward.objects.get_or_create(project=project, name=name, defaults=told)
     if not new:
-        raise BadReward(f"There is a reward called “{name}” already. Choose another name.")
+        raise BadReward(f"A reward named “{name}” already exists. Choose another name.")
     return made
 
 

@@ -63,7 +63,7 @@ def parse(field: str, text: str, whole: bool = False) -> Listed | Range:
     """What one setting takes. Raises BadSpace."""
     text = text.strip()
     if len(text) > MOST_TEXT:
-        raise BadSpace(f"Its values are a text of {len(text):,} characters; {MOST_TEXT:,} are the most.", field)
+        raise BadSpace(f"The values have {len(text):,} characters; the maximum is {MOST_TEXT:,}.", field)
     if found := RANGE.fullmatch(text):
         low, high, scale, count = found.groups()
         span = Range(end(field, low), end(field, high), scale == "log", whole)
@@ -71,7 +71,7 @@ def parse(field: str, text: str, whole: bool = False) -> Listed | Range:
         return Listed(span.spaced(points(field, count))) if count else span
     values = tuple(dict.fromkeys(value for part in text.split(",") if (value := part.strip())))
     if not values:
-        raise BadSpace("It needs values: a list like 1e-6, 3e-7, or a range like 1e-7 to 1e-4, log.", field)
+        raise BadSpace("Enter values: a list like 1e-6, 3e-7, or a range like 1e-7 to 1e-4, log.", field)
     return Listed(values)
 
 
@@ -81,25 +81,25 @@ def end(field: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadSpace(f"A range goes from one number to another; {text!r} is none.", field)
+        raise BadSpace(f"A range needs two numbers; {text!r} is not a number.", field)
     return value
 
 
 def check(field: str, span: Range) -> None:
     if not span.low < span.high:
-        raise BadSpace(f"The range from {span.low:g} to {span.high:g} is empty: its first end has to be lower.", field)
+        raise BadSpace(f"The range {span.low:g} to {span.high:g} is empty: the first number must be lower.", field)
     if span.log and span.low < SMALLEST:
-        raise BadSpace(f"A range in logarithms cannot begin at {span.low:g}; it has to be above 0.", field)
+        raise BadSpace(f"A log range cannot start at {span.low:g}; it must start above 0.", field)
     for value in (span.low, span.high):
         if abs(value) > LARGEST:
-            raise BadSpace(f"A range ends within {LARGEST:g}, not at {value:g}.", field)
+            raise BadSpace(f"The ends of a range must be within {LARGEST:g}, not {value:g}.", field)
         if span.whole and value != round(value):
-            raise BadSpace(f"This setting has whole numbers only, so a range of it cannot end at {value:g}.", field)
+            raise BadSpace(f"This setting takes whole numbers only; a range of it cannot end at {value:g}.", field)
 
 
 def points(field: str, text: str) -> int:
     if not 2 <= (count := int(text)) <= MOST:
-        raise BadSpace(f"A range is taken in 2 to {MOST} values, not in {count}.", field)
+        raise BadSpace(f"A range takes 2 to {MOST} values, not {count}.", field)
     return count
 
 
@@ -108,13 +108,13 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
     for field, one in space.items():
         if isinstance(one, Range):
             text = f"{one.low:g} to {one.high:g}"
-            raise BadSpace(f"A grid takes so many values of a range. Say how many: {text} in 4.", field)
+            raise BadSpace(f"A grid needs the number of values of a range, such as {text} in 4.", field)
     lists = {field: list(one.values) for field, one in space.items() if isinstance(one, Listed)}
     count = math.prod(map(len, lists.values()))
     if count > MOST:
         by = f" {TIMES} ".join(str(len(values)) for values in lists.values())
         raise BadSpace(
-            f"This grid has {count:,} members ({by}); {MOST} are the most. Take fewer values, or draw at random."
+            f"This grid has {count:,} runs ({by}); the maximum is {MOST}. Use fewer values or the random method."
         )
     from sklearn.model_selection import ParameterGrid  # a second to import, which other pages need not wait
 

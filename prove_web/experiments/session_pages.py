@@ -33,9 +33,9 @@ def rollout_session(request: ProjectRequest, run: int, step: int, index: int) ->
         messages.error(request, str(why))
         return redirect(reverse("rollout", args=[*request.project.path, run, step, index]))
     if made.left_out:
-        messages.info(request, f"{made.left_out} of these calls never reached the world, and are left out.")
+        messages.info(request, f"{made.left_out} of these calls never reached the server and are skipped.")
     if made.differs:
-        messages.warning(request, "The servers behave differently now: this world may differ from the rollout's.")
+        messages.warning(request, "The server code has changed: this state may differ from the rollout's.")
     return redirect(made.session)
 
 
@@ -55,7 +55,7 @@ def opened(user: User, run: Run, step: int, index: int, most: int) -> Opened:
         raise Http404(f"This step has no rollout {index}.")
     example = examples_of(run, [rollout.example]).get(rollout.example)
     if example is None:
-        raise NoWorld("There is no world to open: the example of this rollout is no longer in the data set.")
+        raise NoWorld("Cannot open a session: the example of this rollout is no longer in the dataset.")
     title = f"Run {run.number}, step {step}, rollout {index}" + (f" after call {most}" if most else "")
     made = of_rollout(rollout.calls, most)
     session = open_after(run.project, user, example, title, Source.ROLLOUT, made)

@@ -17,14 +17,14 @@ LONGEST = 120
 class StepForm(forms.Form):
     """Every field may be empty. What cannot be read stays as typed, says why, and asks nothing."""
 
-    low = forms.FloatField(label="Reward from", required=False)
-    high = forms.FloatField(label="Reward to", required=False)
+    low = forms.FloatField(label="Min reward", required=False)
+    high = forms.FloatField(label="Max reward", required=False)
     component = forms.ChoiceField(
         label="Component",
         required=False,
         choices=[("", "Any"), *((name, name.capitalize()) for name in COMPONENTS)],
     )
-    below = forms.FloatField(label="… below", required=False)
+    below = forms.FloatField(label="Component below", required=False)
     tool = forms.CharField(
         label="Tool called",
         required=False,
@@ -32,14 +32,14 @@ class StepForm(forms.Form):
         widget=forms.TextInput({"list": "step-tools", "autocomplete": "off", "spellcheck": "false"}),
     )
     outcome = forms.ChoiceField(
-        label="With outcome",
+        label="Call outcome",
         required=False,
         choices=[("", "Any"), *((name, TITLES[name]) for name in OF_CALLS)],
     )
     end = forms.ChoiceField(
-        label="How it ended",
+        label="Finish reason",
         required=False,
-        choices=[("", "In any way"), *((name, words[0].upper() + words[1:]) for name, words in ENDS.items())],
+        choices=[("", "Any"), *((name, words[0].upper() + words[1:]) for name, words in ENDS.items())],
     )
     example = forms.CharField(label="Conversation", required=False, max_length=LONGEST)
 

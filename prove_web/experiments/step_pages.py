@@ -26,10 +26,10 @@ from .step_stats import Stat, ordered, stats_of, summary
 
 GROUPS, ROWS = 8, 50  # of a page
 SORTS = {
-    "asked": "As asked",
-    "spread": "Widest spread first",
-    "best": "Best first",
-    "worst": "Worst first",
+    "asked": "Original order",
+    "spread": "Highest reward std",
+    "best": "Highest reward",
+    "worst": "Lowest reward",
 }
 HEADINGS = (
     ("index", "Rollout"),
@@ -38,7 +38,7 @@ HEADINGS = (
     ("advantage", "Advantage"),
     *((name, name.capitalize()) for name in COMPONENTS),
     ("calls", "Calls"),
-    ("", "End"),
+    ("", "Finish reason"),
     ("model_tokens", "Tokens"),
 )
 

@@ -96,7 +96,7 @@ def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | N
     memory = float(found[0].total) + (0.0 if on_gpu else PROCESS) if found else None
     tight = bool(memory and there and memory > there * GB)
     if pace is None:
-        return Taken(one.varied, most, False, "no run like it yet: its minutes end it", None, memory, tight)
+        return Taken(one.varied, most, False, "no similar run yet; time limit assumed", None, memory, tight)
     step = pace.seconds * size
     seconds = min(most, step * spec["max_steps"])
     steps = min(spec["max_steps"], int(most / step)) if step else spec["max_steps"]
@@ -115,7 +115,7 @@ def queued(planned: Sequence[Planned], members: Sequence[Taken], there: Sequence
     starts = expected([*waiting, *ours], working, slots, took)
     ends = [starts[job.pk] + (took[job.pk] or 0.0) for job in ours if job.pk in starts]
     if len(ends) < len(ours):
-        why = "a job before them tells no time" if slots else "no worker that trains was heard of lately"
+        why = "a job ahead in the queue has no time estimate" if slots else "no training worker is connected"
         return Outlook(tuple(members), len(waiting), slots, None, why)
     return Outlook(tuple(members), len(waiting), slots, max(ends), "")
 

@@ -40,17 +40,17 @@ class Planned:
 class SweepForm(forms.Form):
     prefix = "sweep"
 
-    name = forms.CharField(max_length=60, help_text="Members are called by it and by what is different in them.")
+    name = forms.CharField(max_length=60, help_text="Prefix of the run names, followed by the varied settings.")
     method = forms.ChoiceField(
         choices=Sweep.Method.choices,
         initial=Sweep.Method.GRID,
-        help_text="A grid takes every combination; draws cover a large space with few members.",
+        help_text="Grid runs every combination; random covers a large space with few runs.",
     )
     budget = forms.IntegerField(
-        label="Draws", min_value=1, max_value=MOST, initial=8, help_text=f"Members drawn at random. 1 to {MOST}."
+        label="Number of runs", min_value=1, max_value=MOST, initial=8, help_text=f"Runs to sample. 1 to {MOST}."
     )
     seed = forms.IntegerField(
-        label="Seed of the draws", min_value=0, max_value=999_999, initial=0, help_text="Same seed, same members."
+        label="Sampling seed", min_value=0, max_value=999_999, initial=0, help_text="Same seed, same runs."
     )
 
     def __init__(self, project: Project, data: Any = None, **rest: Any):
@@ -58,7 +58,7 @@ class SweepForm(forms.Form):
         self.project, self.data_of_runs = project, data
         for row in range(1, ROWS + 1):
             self.fields[f"field_{row}"] = forms.ChoiceField(
-                label="Setting", choices=[("", "Nothing"), *VARIABLE.items()], required=False
+                label="Setting", choices=[("", "None"), *VARIABLE.items()], required=False
             )
             self.fields[f"values_{row}"] = forms.CharField(label="Values", required=False, max_length=2_000)
         self.planned: list[Planned] = []
@@ -85,14 +85,14 @@ class SweepForm(forms.Form):
         for row in range(1, ROWS + 1):
             field, values = self.cleaned_data.get(f"field_{row}", ""), self.cleaned_data.get(f"values_{row}", "")
             if not field and values:
-                self.add_error(f"field_{row}", "Say which setting takes these values.")
+                self.add_error(f"field_{row}", "Choose the setting for these values.")
             elif field in seen:
-                self.add_error(f"field_{row}", f"{VARIABLE[field]} varies already. Put all its values into one line.")
+                self.add_error(f"field_{row}", f"{VARIABLE[field]} is already varied. Put all its values in one row.")
             elif field:
                 seen.add(field)
                 yield field, values
         if not seen and not self.errors:
-            self.add_error("field_1", "A sweep varies at least one setting.")
+            self.add_error("field_1", "Choose at least one setting to vary.")
 
     def row_of(self, field: str) -> str | None:
         """The field of this form that says which values a setting takes; None for the whole form."""

@@ -68,7 +68,7 @@ def sweep_new(request: ProjectRequest) -> HttpResponse:
             lock_active_project(request.project)  # so what the form finds there is there when the runs are launched
             sweep = launch_all(request.project, request.user, form) if form.is_valid() else None
     if sweep:
-        messages.success(request, f"Sweep {sweep.number} has {len(form.planned)} runs in the queue.")
+        messages.success(request, f"Sweep {sweep.number}: {len(form.planned)} runs queued.")
         return redirect(sweep)
     return page_of(request, form, form.base, 200 if fill else 422)
 
@@ -170,8 +170,8 @@ def sweep_stop(request: ProjectRequest, sweep: int) -> HttpResponse:
     """Ask every member that is not over to stop: after its step, with a checkpoint, or now."""
     found, level = sweep_of(request.project, sweep), request.POST.get("level")
     if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
-        messages.error(request, "A sweep stops after the steps of its runs or now; this was neither.")
+        messages.error(request, "Unknown stop level. Choose after_step or now.")
         return redirect(found)
     asked = stop_all(found, level)
-    messages.success(request, f"{asked} run{'s' if asked != 1 else ''} of it were asked to stop.")
+    messages.success(request, f"Stop requested for {asked} run{'s' if asked != 1 else ''}.")
     return redirect(found)

@@ -82,5 +82,5 @@ def display_token(token: Token) -> TokenDisplay:
 def explain_missing(config: dict[str, Any]) -> str:
     """Why there are none, and how another run keeps them."""
     keeps = config.get("keep_tokens", "last")
-    which = {"none": "no step", "all": "every step"}.get(keeps, "the newest step alone")
-    return f"The tokens of this step are not kept: this run keeps those of {which} (its setting keep_tokens)."
+    which = {"none": "no step", "all": "every step"}.get(keeps, "the newest step only")
+    return f"The tokens of this step are not stored: this run stores tokens of {which} (keep_tokens)."

@@ -19,8 +19,8 @@ TITLES = {
     "arguments": "Wrong arguments",
     "order": "Wrong order",
     "schema": "Schema error",
-    "state": "State refusal",
-    "untried": "Never tried",
+    "state": "State error",
+    "untried": "Not called",
 }
 NOT_A_TOOL = "no tool by that name"
 FEWEST = 1  # chances a tool must have had to be offered for more data
@@ -66,7 +66,7 @@ class Cell:
         if self.share is not None:
             words = f"{self.count:,} of {self.of:,} chances, {share_text(self.share)}"
         before = "" if self.before is None else f"; before {share_text(self.before)}"
-        return f"{self.tool or self.server or 'Not offered'}, {TITLES[self.outcome].lower()}: {words}{before}"
+        return f"{self.tool or self.server or 'Unknown tools'}, {TITLES[self.outcome].lower()}: {words}{before}"
 
     @property
     def asks(self) -> str:

@@ -28,7 +28,7 @@ COLUMNS = (
     ("failures", "Failures"),
     ("share", "Failure rate"),
     ("first", "First tenth"),
-    ("newest", "Newest tenth"),
+    ("newest", "Last tenth"),
     ("change", "Change"),
 )
 DEFAULT = "-failures"

@@ -30,5 +30,7 @@ def rollout_what_if(request: ProjectRequest, run: int, step: int, index: int) ->
         raise Http404(f"This step has no rollout {index}.")
     example = examples_of(found, [whole.example]).get(whole.example)
     if example is None:
-        return answered(request, back, "The example of this rollout is no longer in the data set, so nothing is run.")
+        return answered(
+            request, back, "The example of this rollout is no longer in the dataset, so it can't be replayed."
+        )
     return compared(request, whole, example, scored_at(found, step), back)

@@ -19,7 +19,7 @@ NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
 LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
 PATIENCE = 5.0  # seconds that a browser has to take a message
-UNSEEN = "There is no such job, project, session or trajectory, or you may not see it."
+UNSEEN = "This job, project, session or trajectory does not exist, or you have no access to it."
 UNCLEAR = (
     'Send {"subscribe": {"job": "<id>", "after": <number>}}, {"subscribe": {"project": <id>}}, '
     '{"subscribe": {"session": <id>}} or {"subscribe": {"trajectory": <id>}}.'
@@ -54,7 +54,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         if len(self.topics) >= MOST_TOPICS and topic not in self.topics:
             await self.say(
-                {"error": f"One socket follows at most {MOST_TOPICS} jobs, projects, sessions and trajectories."}
+                {"error": f"A socket follows at most {MOST_TOPICS} jobs, projects, sessions and trajectories."}
             )
         elif await database_sync_to_async(permitted)(topic, [self.person]):
             self.topics.add(topic)

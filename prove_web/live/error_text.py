@@ -6,4 +6,4 @@ from __future__ import annotations
 def fault(error: BaseException) -> str:
     """One sentence without the error's own words, which may hold a path or a secret."""
     name = type(error).__name__
-    return f"A fault of the site itself ({name}): its log says where. Tell whoever runs the site, then try again."
+    return f"Internal error ({name}). The site's log has the details. Tell the site operator, then try again."

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from .models import ENDED, Job, Kind, State
 
 GOES_ON = {
-    Kind.RUN: "Resume goes on from its last checkpoint.",
-    Kind.SFT: "Resume goes on from its last checkpoint.",
-    Kind.EVALUATE: "Resume goes on with the items that are not finished.",
-    Kind.DATASET: "Resume makes the data set from the beginning.",
-    Kind.TRIAL: "Resume tries the prompts again.",
-    Kind.GRAPH: "Resume proves the graph from the beginning.",
+    Kind.RUN: "Resume continues from its last checkpoint.",
+    Kind.SFT: "Resume continues from its last checkpoint.",
+    Kind.EVALUATE: "Resume continues with the unfinished items.",
+    Kind.DATASET: "Resume creates the dataset from the beginning.",
+    Kind.TRIAL: "Resume repeats the dry run.",
+    Kind.GRAPH: "Resume rebuilds the graph from the beginning.",
 }
 
 
 ELSEWHERE = {
-    State.FAILED: "The program that trains it told that it failed. What it tells from now on goes on with this run.",
-    State.LOST: "See whether the program that trains it still runs. It goes on here once it is heard of again.",
-    State.STOPPED: "It goes on here once the program that trains it tells of more.",
-    State.STOPPING: "The program that trains it hears that it is to stop when it next tells something.",
+    State.FAILED: "The training program reported a failure. Its next report continues this run.",
+    State.LOST: "Check whether the training program still runs. Its next report continues this run.",
+    State.STOPPED: "The next report of the training program continues this run.",
+    State.STOPPING: "The training program receives the stop request with its next report.",
 }
 
 
@@ -39,18 +39,18 @@ def advice(job: Job) -> Advice | None:
         case State.QUEUED if job.after and job.after.state in (State.FAILED, State.STOPPED, State.LOST):
             state = job.after.get_state_display().lower()
             return Advice(
-                f"This job needs what “{job.after}” makes, which is {state}. Resume that one first.", job.after
+                f"This job needs the output of “{job.after}”, which is {state}. Resume that job first.", job.after
             )
         case State.QUEUED if job.after and job.after.state not in ENDED:
-            return Advice(f"It starts by itself once “{job.after}” is done.", job.after)
+            return Advice(f"Starts automatically when “{job.after}” is done.", job.after)
         case State.QUEUED if job.line:
-            return Advice(f"{job.line} It goes on with attempt {job.attempt} once a worker is free.")
+            return Advice(f"{job.line} Attempt {job.attempt} starts when a worker is free.")
         case State.QUEUED:
-            return Advice("It starts once a worker is free.")
+            return Advice("Starts when a worker is free.")
         case State.FAILED:
-            return Advice(f"The log below ends with what went wrong. Once that is put right, resume. {again}")
+            return Advice(f"The end of the log below shows the error. Fix the cause, then resume. {again}")
         case State.LOST:
-            return Advice(f"Its worker fell silent again and again. See that the workers run, then resume. {again}")
+            return Advice(f"Its worker repeatedly stopped responding. Check that the workers run, then resume. {again}")
         case State.STOPPED:
             return Advice(again)
     return None

@@ -44,22 +44,22 @@ def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
     sessions, members = reverse("sessions", args=path), reverse("members", args=path[:1])
     steps = [
         Step(
-            "Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), looked("server")
+            "Explore a server", "Its tools, their inputs and outputs.", reverse("servers", args=path), looked("server")
         ),
-        Step("Open a session", "Call tools and see its tables change.", sessions, project.sessions.exists()),
+        Step("Open a session", "Call tools and watch the state change.", sessions, project.sessions.exists()),
         Step(
-            "Look at the data",
-            "Conversations with the calls they need.",
+            "Browse the data",
+            "Conversations with their ground-truth calls.",
             look,
             dataset is not None and looked("dataset", "trajectory"),
         ),
         Step(
             "Watch the run",
-            "A small model learns, live.",
+            "A small model trains live.",
             watch,
             run is not None and looked("run", "rollouts", "rollout"),
         ),
-        Step("Invite a colleague", "With a role that suits.", members, project.organisation.memberships.count() > 1),
+        Step("Invite a colleague", "Choose a role for them.", members, project.organisation.memberships.count() > 1),
     ]
     return [] if all(step.done for step in steps) else steps
 
@@ -71,7 +71,7 @@ def counts(project: Project) -> list[dict[str, Any]]:
         ("server", "Servers", len(SERVERS), "servers"),
         ("tool", "Tools", len(TOOLS), "tools"),
         ("terminal-2", "Sessions", project.sessions.count(), "sessions"),
-        ("database", "Data sets", project.datasets.count(), "datasets"),
+        ("database", "Datasets", project.datasets.count(), "datasets"),
         ("rocket", "Runs", project.runs.count(), "runs"),
     )
     return [

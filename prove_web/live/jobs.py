@@ -80,11 +80,11 @@ def resume(job: Job) -> Job:
     hold(job.project_id)
     job = locked(job.pk)
     if getattr(thing(job), "deleted_at", None):
-        raise NotNow(f"“{job.title}” is in the bin. Restore it there, then resume it.")
+        raise NotNow(f"“{job.title}” is in the trash. Restore it, then resume it.")
     if job.state not in (State.STOPPED, State.FAILED, State.LOST):
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
     if job.outside:
-        raise NotNow(f"“{job.title}” is trained elsewhere. Go on with it there; it goes on here once it is heard of.")
+        raise NotNow(f"“{job.title}” is trained elsewhere. Resume it there; it continues here with its next report.")
     job.failures, job.place = 0, timezone.now()
     next_attempt(job)
     job.save()
@@ -131,7 +131,7 @@ def lose(job: Job, why: str, fault: bool = True) -> None:
         finish(job, State.LOST, why)
     elif job.failures >= MOST_FAILURES:
         job.stop = StopLevel.NOW  # for a worker that is alive after all
-        finish(job, State.LOST, f"{why} So were {MOST_FAILURES - 1} attempts before it. Resume to try again.")
+        finish(job, State.LOST, f"{why} The {MOST_FAILURES - 1} attempts before it were lost too. Resume to try again.")
     else:
         next_attempt(job)
         job.line = why[:300]  # shown until the next attempt says what it is doing

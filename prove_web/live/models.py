@@ -31,12 +31,12 @@ ENDED = (State.STOPPED, State.FAILED, State.LOST, State.DONE)
 
 class Kind(models.TextChoices):
     GRAPH = "graph", "Dependency graph"
-    DATASET = "dataset", "Data set"
+    DATASET = "dataset", "Dataset"
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
     OUTSIDE = "outside", "Run trained elsewhere"
-    TRIAL = "trial", "Trial of a few prompts"
+    TRIAL = "trial", "Dry run"
 
 
 QUEUE_OF = {

@@ -39,8 +39,8 @@ def bury(job: Job) -> None:
         silence = timezone.now() - (job.beat_at or job.sent_at or job.created_at)
         if job.state not in AT_WORK or silence < job.patience:
             return
-        who = "program that trains it" if job.outside else "worker"
-        give_up(job, f"The {who} has not been heard of for {int(silence.total_seconds())} seconds.")
+        who = "training program" if job.outside else "worker"
+        give_up(job, f"No heartbeat from the {who} for {int(silence.total_seconds())} seconds.")
         job.save()
     message_broker.tell_worker(job)
     message_broker.hint(job)

@@ -91,7 +91,7 @@ def job_log(request: Any, job: UUID) -> HttpResponse:
 def job_stop(request: Any, job: UUID) -> HttpResponse:
     found, level = one_of(request.project, job), request.POST.get("level")
     if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
-        messages.error(request, "A job stops after its step or now; this was neither.")
+        messages.error(request, "Unknown stop level. Choose after_step or now.")
     else:
         request_stop(found, level)
     return back(request, found)

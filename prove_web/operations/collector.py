@@ -63,7 +63,7 @@ def jobs_by_queue() -> Metric:
     active = Job.objects.filter(state__in=ACTIVE).order_by().with_queue()
     grouped = active.values("line_of", "state").annotate(number=Count("id"))
     counted = {(one["line_of"], one["state"]): one["number"] for one in grouped}
-    found = GaugeMetricFamily("prove_queue_jobs", "Jobs that wait or are at work.", labels=["queue", "state"])
+    found = GaugeMetricFamily("prove_queue_jobs", "Jobs that are queued or running.", labels=["queue", "state"])
     for queue in QUEUES[1:]:
         for state in ACTIVE:
             found.add_metric([queue, state], counted.get((queue, state), 0))
@@ -71,14 +71,14 @@ def jobs_by_queue() -> Metric:
 
 
 def queues() -> list[Metric]:
-    found = GaugeMetricFamily("prove_queue_length", "Messages that nobody has taken yet.", labels=["queue"])
+    found = GaugeMetricFamily("prove_queue_length", "Messages not yet consumed.", labels=["queue"])
     for queue in QUEUES:
         found.add_metric([queue], message_broker.broker().llen(queue))
     return [found]
 
 
 def heartbeats() -> list[Metric]:
-    about = "Seconds since a program was last heard of."
+    about = "Seconds since the last heartbeat of a program."
     found = GaugeMetricFamily("prove_heartbeat_age_seconds", about, labels=["program"])
     for name, age in heartbeat.ages(message_broker.broker()).items():
         found.add_metric([name], age)
@@ -87,11 +87,11 @@ def heartbeats() -> list[Metric]:
 
 def workers() -> list[Metric]:
     """Workers by queue and state, and what each of their GPUs is at."""
-    counts = GaugeMetricFamily("prove_workers", "Workers heard of within a day.", labels=["queue", "state"])
+    counts = GaugeMetricFamily("prove_workers", "Workers with a heartbeat within a day.", labels=["queue", "state"])
     gpus = {
-        "busy": GaugeMetricFamily("prove_gpu_busy_ratio", "Share of its time that a GPU computes.", labels=GPU),
-        "used": GaugeMetricFamily("prove_gpu_memory_used_ratio", "Share of its memory in use.", labels=GPU),
-        "celsius": GaugeMetricFamily("prove_gpu_temperature_celsius", "The temperature of a GPU.", labels=GPU),
+        "busy": GaugeMetricFamily("prove_gpu_busy_ratio", "GPU utilization, 0 to 1.", labels=GPU),
+        "used": GaugeMetricFamily("prove_gpu_memory_used_ratio", "GPU memory in use, 0 to 1.", labels=GPU),
+        "celsius": GaugeMetricFamily("prove_gpu_temperature_celsius", "GPU temperature.", labels=GPU),
     }
     if (found := heard_of()) is None:
         raise Wrong("the broker does not answer")
@@ -109,8 +109,8 @@ def workers() -> list[Metric]:
 def events() -> list[Metric]:
     """The newest numbers, which only grow; to count millions of rows each time would not be free."""
     counted: dict[str, tuple[str, Any]] = {
-        "prove_events_stored": ("Events stored since the site began.", JobEvent),
-        "prove_rollout_groups_stored": ("Groups of rollouts told of since the site began.", RolloutGroup),
+        "prove_events_stored": ("Events stored since the site was created.", JobEvent),
+        "prove_rollout_groups_stored": ("Rollout groups stored since the site was created.", RolloutGroup),
     }
     return [
         CounterMetricFamily(name, about, value=model.objects.aggregate(newest=Max("id"))["newest"] or 0)
@@ -121,9 +121,13 @@ def events() -> list[Metric]:
 def runs() -> list[Metric]:
     """Of each run at work, what its newest step says."""
     rates = {
-        "rollouts": GaugeMetricFamily("prove_run_rollouts_per_second", "Rollouts of the newest step.", labels=RUN),
-        "tokens": GaugeMetricFamily("prove_run_tokens_per_second", "Tokens that the policy wrote.", labels=RUN),
-        "step": GaugeMetricFamily("prove_run_step", "The newest step.", labels=RUN),
+        "rollouts": GaugeMetricFamily(
+            "prove_run_rollouts_per_second", "Rollouts per second in the latest step.", labels=RUN
+        ),
+        "tokens": GaugeMetricFamily(
+            "prove_run_tokens_per_second", "Policy tokens per second in the latest step.", labels=RUN
+        ),
+        "step": GaugeMetricFamily("prove_run_step", "Latest step.", labels=RUN),
     }
     newest = Point.objects.filter(run__job__state__in=AT_WORK).values("run").annotate(last=Max("step"))
     for each in newest:
@@ -146,7 +150,7 @@ def speeds(point: Point) -> dict[str, float]:
 
 
 def disk() -> list[Metric]:
-    return [GaugeMetricFamily("prove_disk_free_bytes", "Free space where the data is.", value=free_bytes())]
+    return [GaugeMetricFamily("prove_disk_free_bytes", "Free space on the data disk.", value=free_bytes())]
 
 
 RUN, GPU = ["project", "run"], ["worker", "gpu"]

@@ -17,7 +17,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 requests = Counter("prove_http_requests", "Requests answered.", ["view", "method", "status"])
 seconds = Histogram(
-    "prove_http_request_seconds", "Seconds until the answer began.", ["view", "method"], buckets=SECONDS
+    "prove_http_request_seconds", "Seconds until the response started.", ["view", "method"], buckets=SECONDS
 )
 sockets = Gauge("prove_sockets", "Sockets open.", multiprocess_mode="livesum")
 

@@ -54,7 +54,7 @@ def database() -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        raise Wrong(f"The {connection.display_name} database does not answer: is it up? See DATABASE_URL.") from None
+        raise Wrong(f"The {connection.display_name} database does not answer: is it up? Check DATABASE_URL.") from None
     return f"{connection.display_name} answers."
 
 
@@ -69,23 +69,23 @@ def migrations() -> str:
     except DatabaseError:
         raise Wrong("Unknown, because the database does not answer.") from None
     if missing := len(known_migrations() - applied):
-        raise Wrong(f"{missing} of {len(known_migrations())} are not applied: run `manage.py migrate`.")
-    return f"All {len(known_migrations())} are applied."
+        raise Wrong(f"{missing} of {len(known_migrations())} migrations are not applied: run `manage.py migrate`.")
+    return f"All {len(known_migrations())} migrations are applied."
 
 
 def broker() -> str:
     try:
         message_broker.broker().ping()
     except message_broker.UNREACHABLE:
-        raise Wrong("The broker does not answer: is it up? See REDIS_URL.") from None
+        raise Wrong("The broker does not answer: is it up? Check REDIS_URL.") from None
     return "The broker answers."
 
 
 def disk() -> str:
     free_gb = free_bytes() / 1e9
     if free_gb < LEAST_FREE_GB:
-        raise Wrong(f"{free_gb:.1f} GB free where the data is, needs {LEAST_FREE_GB}: make room.")
-    return f"{free_gb:.1f} GB free where the data is."
+        raise Wrong(f"{free_gb:.1f} GB free on the data disk, needs {LEAST_FREE_GB} GB: make room.")
+    return f"{free_gb:.1f} GB free on the data disk."
 
 
 def free_bytes() -> int:
@@ -93,7 +93,7 @@ def free_bytes() -> int:
     try:
         return shutil.disk_usage(settings.PROVE_DATA).free
     except OSError as error:
-        raise Wrong(f"The data folder cannot be read ({error.strerror}): see PROVE_DATA.") from None
+        raise Wrong(f"The data folder cannot be read ({error.strerror}): check PROVE_DATA.") from None
 
 
 def heard() -> list[Check]:
@@ -107,10 +107,10 @@ def heard() -> list[Check]:
 
 def alive(name: str, age: float | None) -> Check:
     if age is None:
-        return Check(name, False, f"Never heard of, or not for a day: start it with `manage.py program {name}`.")
-    said = f"Last heard of {age:.0f} s ago"
+        return Check(name, False, f"No heartbeat for a day or ever: start it with `manage.py program {name}`.")
+    said = f"Last heartbeat {age:.0f} s ago"
     if age > MOST_SILENT:
-        return Check(name, False, f"{said}: it has stopped, or has more to do than it can; its log tells.")
+        return Check(name, False, f"{said}: it has stopped or is overloaded; see its log.")
     return Check(name, True, f"{said}.")
 
 

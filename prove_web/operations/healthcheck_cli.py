@@ -34,7 +34,7 @@ def known_name() -> str:
 def main(path: str = READY) -> int:
     port = int(os.environ.get("PROVE_PORT") or 8000)
     answer = ask("127.0.0.1", port, path)
-    print(answer[1] if answer else f"nothing answers at port {port}: is the web process up?")
+    print(answer[1] if answer else f"nothing answers on port {port}: is the web process up?")
     return 0 if answer and answer[0] == 200 else 1
 
 

@@ -17,11 +17,11 @@ def refusal(request: HttpRequest) -> str:
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "")
         return "" if compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()) else wants_token()
-    return "" if from_here(request) else f"Measurements are for this machine alone, unless {TOKEN} is set."
+    return "" if from_here(request) else f"Metrics are served only to this machine unless {TOKEN} is set."
 
 
 def wants_token() -> str:
-    return f"Send `Authorization: Bearer TOKEN` with the token that {TOKEN} has."
+    return f"Send `Authorization: Bearer TOKEN` with the value of {TOKEN}."
 
 
 def from_here(request: HttpRequest) -> bool:

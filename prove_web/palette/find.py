@@ -23,7 +23,7 @@ from prove_web.trajectories.models import Dataset, Trajectory
 MOST = 6  # of each kind
 DOING = (
     ("session-new", "New session", "terminal-2", Action.ANNOTATE),
-    ("dataset-new", "New data set", "database", Action.LAUNCH),
+    ("dataset-new", "New dataset", "database", Action.LAUNCH),
     ("run-new", "New run", "rocket", Action.LAUNCH),
     ("sweep-new", "New sweep", "adjustments", Action.LAUNCH),
 )
@@ -53,7 +53,7 @@ def find(project: Project, role: Role, text: str) -> list[Group]:
         Group("Tools", "tool", tuple(tools(project, text)) if words else ()),
         Group("Servers", "server", tuple(servers(project, words)) if words else ()),
         Group("Sessions", "terminal-2", rows(sessions(project), words, "title", "of", title=str)),
-        Group("Data sets", "database", rows(Dataset.objects.filter(project=project), words, "name", title=str)),
+        Group("Datasets", "database", rows(Dataset.objects.filter(project=project), words, "name", title=str)),
         Group("Runs", "rocket", rows(Run.objects.filter(project=project), words, "name", "notes", title=str)),
         Group("Sweeps", "adjustments", rows(Sweep.objects.filter(project=project), words, "name", title=str)),
         Group("Evaluations", "trophy", rows(Evaluation.objects.filter(project=project), words, "name", title=str)),
@@ -66,7 +66,7 @@ def pages(project: Project, role: Role, words: list[str]) -> Iterator[PaletteIte
     """The sections, and what can be begun, as far as the role reaches."""
     known = [(each.page, each.title) for each in SECTIONS]
     known += [(page, title) for page, title, _, action in DOING if role.covers(action)]
-    known += [("sweeps", "Sweeps"), ("bin", "Bin")]
+    known += [("sweeps", "Sweeps"), ("bin", "Trash")]
     known += [("shares", "Share links")] if role.covers(Action.LAUNCH) else []
     for page, title in known:
         if all(word in title.lower() for word in words):

@@ -61,8 +61,8 @@ def check(trajectory: Trajectory) -> Checked:
         found = rerun(example, attempt)
     except ServerBroke as error:
         raise Broken(
-            f"The replay broke, so nothing is known of this trajectory: {error}. That is the server's failure: check "
-            "it on the page Environments, and verify again."
+            f"The replay failed because a server failed: {error}. This says nothing about the trajectory. Check the "
+            "server on the Environments page, then verify again."
         ) from error
     differences = (*found.differences, *changed_schemas(trajectory, example, found.fingerprint))
     return checked(Rerun(found.fingerprint, found.digest, found.before, found.reward, differences), example)

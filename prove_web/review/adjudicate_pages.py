@@ -62,7 +62,7 @@ def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpRespon
     item = item_of(request, queue, position)
     shape = shape_of(item.trajectory)
     if item.state == Item.State.OPEN:
-        why = f"Item {item.position} is still being reviewed; there is nothing to settle yet."
+        why = f"Item {item.position} is still being reviewed and cannot be adjudicated yet."
         if request.method == "POST" and wants_json(request):
             return respond_refused(Refusal(why, status=CONFLICTING))
         messages.info(request, why)

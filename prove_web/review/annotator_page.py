@@ -26,8 +26,8 @@ from .reward_conflicts import disagreements
 from .reward_conflicts import queue_of as make_queue
 
 ROWS = 25
-TITLES = {"reward": "The whole reward"} | {name: name.capitalize() for name in PARTS[1:]}
-SIDES = {"": "All of them", "low": "People accept, it scores low", "high": "People do not, it scores high"}
+TITLES = {"reward": "Total reward"} | {name: name.capitalize() for name in PARTS[1:]}
+SIDES = {"": "All", "low": "Accepted, low reward", "high": "Not accepted, high reward"}
 
 
 class AnnotatorParams:
@@ -134,7 +134,7 @@ def disagreement_queue(request: ProjectRequest) -> HttpResponse:
         messages.warning(request, str(why))
     else:
         size = queue.items.count()
-        messages.success(request, f"“{queue.name}” has {size} trajector{'y' if size == 1 else 'ies'} to look at again.")
+        messages.success(request, f"“{queue.name}” has {size} trajector{'y' if size == 1 else 'ies'} to review again.")
         return redirect(queue)
     given = request.POST.copy()
     given.pop("csrfmiddlewaretoken", None)

@@ -65,7 +65,7 @@ def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]])
         correct(found, call.number, call.arguments, clean("".join(posted.get(f"{CORRECTED}-{call.number}", ()))))
     prefixes = tuple(f"{prefix}-" for prefix in (*GROUPS, TRAJECTORY, CORRECTED))
     if any(name.startswith(prefixes) and name not in known and name not in corrections for name in posted):
-        found.wrong[""] = "An answer is to a question that this queue does not ask. Load the page again."
+        found.wrong[""] = "The form answers a question that this queue does not ask. Reload the page."
     return found
 
 
@@ -73,7 +73,7 @@ def take(found: Read, one: QuestionField, values: list[str]) -> None:
     """Put one field's answer where it belongs, or its fault."""
     if not values:
         if one.question.required:
-            found.unready[one.name] = "This needs an answer."
+            found.unready[one.name] = "An answer is required."
         return
     answer, fault = answered(one.question, values)
     if fault:
@@ -91,14 +91,12 @@ def answered(question: Question, values: list[str]) -> tuple[Any, str]:
         return values[0], f"At most {LONGEST_TEXT:,} characters; this has {len(values[0]):,}." if long else ""
     if question.kind == "rating":
         grades = {str(grade): grade for grade in range(1, question.most + 1)}
-        return grades.get(values[0]), "" if values[
-            0
-        ] in grades else f"It takes a whole number from 1 to {question.most}."
+        return grades.get(values[0]), "" if values[0] in grades else f"Enter a whole number from 1 to {question.most}."
     if strange := [value for value in values if value not in question.choices]:
-        return None, f"“{strange[0][:80]}” is none of its choices: {', '.join(question.choices)}."
+        return None, f"“{strange[0][:80]}” is not an option. Options: {', '.join(question.choices)}."
     if question.kind == "tags":
         return [choice for choice in question.choices if choice in values], ""
-    return values[0], "" if len(set(values)) == 1 else "It takes one of its choices."
+    return values[0], "" if len(set(values)) == 1 else "Choose one option."
 
 
 def correct(found: Read, number: int, arguments: dict[str, Any] | None, text: str) -> None:
@@ -111,7 +109,7 @@ def correct(found: Read, number: int, arguments: dict[str, Any] | None, text: st
         return
     value = arguments_in(text)
     if value is None:
-        found.unready[name] = 'Arguments are a JSON object, such as {"name": "value"}.'
+        found.unready[name] = 'Enter the arguments as a JSON object, such as {"name": "value"}.'
     if value is None or value != arguments:
         found.answers.setdefault("corrected", {})[str(number)] = text if value is None else value
 

@@ -27,7 +27,7 @@ class Place:
 
     @property
     def title(self) -> str:
-        return self.key.replace("-", " ").capitalize() or "The whole"
+        return self.key.replace("-", " ").capitalize() or "Whole trajectory"
 
     @property
     def order(self) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from .blinding import blind_since
 from .comment_anchors import places, read_place
 from .comments import NotSaid, known_comments, people, threads, visible_comments
 
-NOT_YOURS = "Only who wrote a comment may change or remove it. Answer it, or resolve its thread."
+NOT_YOURS = "Only the author can edit or remove a comment. Reply to it or resolve its thread."
 
 
 @in_project(Action.VIEW)

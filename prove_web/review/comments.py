@@ -110,9 +110,9 @@ def rewrite(comment: Comment, text: str) -> None:
 def tidy(text: str) -> str:
     text = text.replace("\0", "").replace("\r\n", "\n").strip()
     if not text:
-        raise NotSaid("There is nothing to say yet; write a comment first.")
+        raise NotSaid("The comment is empty. Enter some text.")
     if len(text) > LONGEST:
-        raise NotSaid(f"A comment has {LONGEST:,} characters at most, and this one {len(text):,}. Say it in two.")
+        raise NotSaid(f"The comment has {len(text):,} characters; the limit is {LONGEST:,}. Split it into two.")
     return text
 
 
@@ -123,17 +123,17 @@ def tell(comment: Comment) -> None:
     """
     trajectory, author = comment.trajectory, comment.author
     project, url = trajectory.dataset.project, address(comment)
-    where = f"{place_of(comment).title.lower()} of {trajectory.example}"
+    where = f"{trajectory.example}, {place_of(comment).title.lower()}"
     team = User.objects.filter(memberships__organisation=project.organisation_id, is_active=True).exclude(pk=author.pk)
     names = {*mentioned(comment.text)}
     meant = [one for one in team if one.username.lower() in names]
     comment.mentions.set(meant)
     told = {*Notification.objects.filter(url=url).values_list("user_id", flat=True), *(one.pk for one in meant)}
-    notify(unheard(meant, url), project, f"{author} mentioned you at {where}", url)
+    notify(unheard(meant, url), project, f"{author} mentioned you in {where}", url)
     earlier = trajectory.comments.filter(turn=comment.turn, call=comment.call, removed_at=None, pk__lt=comment.pk)
     spoke = team.filter(pk__in=earlier.values("author")).exclude(pk__in=told)
     hearing = [one for one in spoke if visible_comments(trajectory, one).filter(pk=comment.pk).exists()]
-    notify(hearing, project, f"{author} replied to you at {where}", url)
+    notify(hearing, project, f"{author} replied to you in {where}", url)
     message_broker.hint_trajectory(trajectory.pk)
 
 

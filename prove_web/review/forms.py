@@ -25,7 +25,7 @@ OFFERED = 200  # data sets and runs in a list
 
 def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerField:
     """A whole number within limits, which every fault names."""
-    asked = f"This takes a whole number from {least:,} to {most:,}."
+    asked = f"Enter a whole number from {least:,} to {most:,}."
     field = forms.IntegerField(min_value=least, max_value=most, widget=WHOLE, **rest)
     field.error_messages = {"required": asked, "invalid": asked}
     for limit in field.validators:
@@ -36,30 +36,34 @@ def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerFiel
 class QueueForm(forms.Form):
     """How items are reviewed: what can be changed later too."""
 
-    name = forms.CharField(max_length=80, help_text="What the team calls it.")
+    name = forms.CharField(max_length=80)
     instructions = forms.CharField(
         required=False,
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="Shown beside every item. Markdown: **bold**, lists, links, `code`.",
     )
-    reviewers = build_integer_field(
-        1, 20, label="Reviewers an item", initial=1, help_text="1 to 20 people judge each item."
-    )
+    reviewers = build_integer_field(1, 20, label="Overlap", initial=1, help_text="Reviews per item, 1 to 20.")
     people = forms.MultipleChoiceField(
         label="Assign to",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Items are dealt out among those ticked. With nobody ticked, whoever is free takes the next one.",
-        error_messages={"invalid_choice": "Someone ticked is no longer in the team, or may not annotate."},
+        help_text="Splits the items among the selected people. With nobody selected, reviewers get the next free item.",
+        error_messages={
+            "invalid_choice": "A selected person is no longer in the team or cannot annotate. Change the selection."
+        },
     )
     blind = forms.BooleanField(
         required=False,
         initial=True,
-        help_text="Nobody sees the reward or the answers of others before their own are complete.",
+        help_text="Hides the reward and other reviewers' answers until your own review is complete.",
     )
     hold_minutes = build_integer_field(
-        1, 1440, label="Minutes an item is held", initial=15, help_text="1 to 1,440 without a word from the reviewer."
+        1,
+        1440,
+        label="Lock timeout (min)",
+        initial=15,
+        help_text="Releases an item after 1 to 1,440 minutes without activity.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
@@ -90,24 +94,24 @@ class NewQueue(QueueForm):
         label="Search",
         required=False,
         max_length=2_000,
-        help_text="As in the library; left empty, every trajectory.",
+        help_text="Same syntax as in the library. Empty: all trajectories.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    dataset = forms.TypedChoiceField(label="Data set", required=False, coerce=int, empty_value=None)
-    how = forms.ChoiceField(label="Which of them", choices=How.choices, initial=How.ALL)
+    dataset = forms.TypedChoiceField(label="Dataset", required=False, coerce=int, empty_value=None)
+    how = forms.ChoiceField(label="Sampling", choices=How.choices, initial=How.ALL)
     n = build_integer_field(
-        1, MOST_ITEMS, label="How many", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}."
+        1, MOST_ITEMS, label="Sample size", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}."
     )
-    by = forms.ChoiceField(label="Groups by", choices=By.choices, initial=By.KIND, required=False)
+    by = forms.ChoiceField(label="Stratify by", choices=By.choices, initial=By.KIND, required=False)
     run = forms.TypedChoiceField(label="Run", required=False, coerce=int, empty_value=None)
     seed = build_integer_field(
-        0, 1_000_000, initial=0, required=False, help_text="The same seed draws the same trajectories."
+        0, 1_000_000, initial=0, required=False, help_text="The same seed selects the same trajectories."
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(project, *args, **kwargs)
         sets, runs = Dataset.objects.filter(project=project), Run.objects.filter(project=project)
-        self.fields["dataset"].choices = [("", "All data sets"), *self.offered(sets, "dataset")]
+        self.fields["dataset"].choices = [("", "All datasets"), *self.offered(sets, "dataset")]
         self.fields["run"].choices = [("", "Choose a run"), *self.offered(runs, "run")]
 
     def offered(self, rows: QuerySet, field: str) -> Iterator[tuple[int, str]]:
@@ -138,7 +142,7 @@ class NewQueue(QueueForm):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("how") in (How.RANDOM, How.STRATIFIED) and data.get("n") is None and "n" not in self.errors:
-            self.add_error("n", f"This takes a whole number from 1 to {MOST_ITEMS:,}.")
+            self.add_error("n", f"Enter a whole number from 1 to {MOST_ITEMS:,}.")
         if data.get("how") == How.FAILING and not data.get("run"):
             self.add_error("run", "Choose the run whose failures count.")
         if "query" in data and "dataset" in data and (fault := self.found().fault):

@@ -47,14 +47,14 @@ def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> N
     blind in another queue."""
     project = item.queue.project
     address = reverse("review", args=[*project.path, item.queue.number, item.position])
-    told = f"{by} settled item {item.position} of “{item.queue}” as {item.verdict}"
+    told = f"{by} adjudicated item {item.position} of “{item.queue}” as {item.verdict}"
     if before and before != by and verdict != item.verdict and not blind_since(item.trajectory, before):
-        notify([before], project, f"{told}; you had settled it as {verdict}", address)
+        notify([before], project, f"{told}; you had adjudicated it as {verdict}", address)
     done = item.reviews.filter(adjudicates=False, state=Review.State.DONE).exclude(reviewer__in=[by, before])
     for review in done.exclude(reviewer=None).select_related("reviewer"):
         said = review.answers.get(VERDICT)
         if said != item.verdict and not blind_since(item.trajectory, review.reviewer):
-            notify([review.reviewer_id], project, f"{told}; you said {said}", address)
+            notify([review.reviewer_id], project, f"{told}; your review was {said}", address)
 
 
 def history(item: Item) -> Sequence[Line]:

@@ -65,13 +65,13 @@ def number(text: str, most: float) -> float:
 def refusal(why: Refused | Drifted | NotChecked) -> Refusal:
     """A refusal as its page shows it."""
     if isinstance(why, Drifted):
-        return Refusal("It is not accepted yet: its replay on today's servers differs.", checked=why.checked)
+        return Refusal("Not accepted: the replay on the current servers differs.", checked=why.checked)
     if isinstance(why, Wrong):
         return Refusal(str(why), why.faults)
     if isinstance(why, Stale):
         return Refusal(str(why), other=why.review, status=CONFLICTING)
     if isinstance(why, NotChecked):
-        return Refusal(f"It is not accepted yet. {why}")
+        return Refusal(f"Not accepted. {why}")
     return Refusal(str(why), status=CONFLICTING)
 
 

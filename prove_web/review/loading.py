@@ -19,11 +19,9 @@ def recorded(trajectory: Trajectory) -> tuple[Example, Rollout | None]:
     """What a trajectory holds, ready to be run. Raises NotChecked."""
     example, attempt = example_of(trajectory), attempt_of(trajectory)
     if example is None:
-        raise NotChecked("It was recorded by another version of PROVE Studio and cannot be read, so nothing is run.")
+        raise NotChecked("The trajectory was recorded by another version of PROVE Studio and cannot be replayed.")
     if attempt is not None and not attempt.valid:
-        raise NotChecked(
-            f"This attempt ended for no fault of the policy, so there is nothing to accept: {attempt.error}"
-        )
+        raise NotChecked(f"This rollout failed for a reason outside the policy and cannot be accepted: {attempt.error}")
     return example, attempt
 
 
@@ -34,4 +32,4 @@ def attempt_of(trajectory: Trajectory) -> Rollout | None:
     try:
         return loads(Rollout, json.dumps(trajectory.rollout))
     except ValidationError:
-        raise NotChecked("Its attempt was recorded by another version of PROVE Studio and cannot be read.") from None
+        raise NotChecked("The rollout was recorded by another version of PROVE Studio and cannot be read.") from None

@@ -53,7 +53,7 @@ class Item(models.Model):
     class State(models.TextChoices):
         OPEN = "open", "Open"
         CONFLICT = "conflict", "In conflict"
-        SETTLED = "settled", "Settled"
+        SETTLED = "settled", "Consensus"
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="items")
     position = models.PositiveIntegerField()

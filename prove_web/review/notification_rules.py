@@ -17,7 +17,7 @@ from .models import Item, Notification, Queue
 from .notifications import notify
 
 ENDS = {State.DONE: "is done", State.FAILED: "failed", State.LOST: "was lost"}
-KINDS = {Kind.DATASET: "data set", Kind.RUN: "run"}
+KINDS = {Kind.DATASET: "dataset", Kind.RUN: "run"}
 
 
 def tell_assigned(queue: Queue, people: Iterable[User | int]) -> None:
@@ -49,7 +49,7 @@ def settled(instance: Item, created: bool, **rest: Any) -> None:
         dataset = instance.trajectory.dataset
         maker = dataset.job.created_by_id
         if maker != instance.settled_by_id:
-            text = f"“{queue}” has verdicts on your data set “{dataset}”"
+            text = f"“{queue}” has decisions on your data set “{dataset}”"
             notify([maker], queue.project, text, queue.get_absolute_url())
 
 

@@ -12,8 +12,8 @@ from .schema import PLAIN, BadSchema, LabelSchema, Question, read_schema
 
 MOST_QUESTIONS = 20
 LONGEST_JSON = 50_000
-KINDS = {"choice": "One of several", "tags": "Any of several", "rating": "A grade", "text": "Words"}
-SCOPES = {"trajectory": "the whole trajectory", "turn": "each turn", "call": "each call"}
+KINDS = {"choice": "Single choice", "tags": "Multiple choice", "rating": "Rating", "text": "Free text"}
+SCOPES = {"trajectory": "Whole trajectory", "turn": "Each turn", "call": "Each call"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,10 @@ class Editor:
             return replace(self, fault=str(wrong))
         other = Editor.of(schema)
         if self.as_json and other.as_json:
-            return replace(other, fault="A line cannot say all of this, such as a choice with a comma in it.")
+            return replace(
+                other,
+                fault="The form cannot show these questions, for example an option with a comma. Edit them as JSON.",
+            )
         return replace(other, as_json=not self.as_json)
 
     def says(self, schema: LabelSchema) -> bool:

@@ -50,7 +50,7 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
 def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
     """The queue that a valid form asks for; None where it finds nothing, which its errors then say."""
     if not (keys := form.drawn()):
-        form.add_error("query", "Nothing was found to review. Search for something else, or choose another rule.")
+        form.add_error("query", "Nothing was found to review. Change the search or the sampling.")
         return None
     what = {**form.what(), **form.drawing(), "schema": schema.model_dump(mode="json")}
     return make_queue(form.project, user, keys, form.chosen, **what)
@@ -75,7 +75,7 @@ def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
     if not form.is_valid() or schema is None:
         return page(request, form, editor, status=422, **here)
     reworked(found, form, request.user, schema)
-    messages.success(request, f"“{form.cleaned_data['name']}” is changed.")
+    messages.success(request, f"“{form.cleaned_data['name']}” saved.")
     return redirect(found)
 
 

@@ -97,7 +97,7 @@ def queue_close(request: ProjectRequest, queue: int) -> HttpResponse:
     found = one_queue(request.project, queue)
     closes = found.closed_at is None
     close(found, timezone.now() if closes else None)
-    told = "is closed: nothing more is answered in it, and drafts are kept." if closes else "is open again."
+    told = "is closed. No more reviews can be completed; drafts are kept." if closes else "is open again."
     messages.success(request, f"“{found}” {told}")
     return redirect(found)
 

@@ -60,10 +60,10 @@ def since(acceptance: Acceptance, checked: Checked) -> tuple[str, ...]:
     """What differs from what was accepted; that which was accepted in spite of it does not count."""
     drift = [text for text in checked.drift if text not in acceptance.drift]
     if not drift and checked.digest != acceptance.digest:
-        drift.append("At its end the world is another one than at the acceptance.")
+        drift.append("The final state of the world differs from the one at acceptance.")
     then = acceptance.reward["total"] if acceptance.reward else None
     now = checked.reward.total if checked.reward else None
     same = then == now or (then is not None and now is not None and abs(then - now) <= EQUAL)
     if not drift and not same:
-        drift.append(f"It earned {then} when it was accepted, and earns {now} now.")
+        drift.append(f"The reward was {then} at acceptance and is {now} now.")
     return tuple(drift)

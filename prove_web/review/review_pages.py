@@ -56,9 +56,9 @@ def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
     if item is not None:
         return reverse("review", args=[*request.project.path, queue.number, item.position])
     if queue.closed_at:
-        messages.warning(request, "This queue is closed. Drafts are kept until someone opens it again.")
+        messages.warning(request, "This queue is closed. Drafts are kept until it is reopened.")
     else:
-        messages.success(request, "Nothing in this queue waits for you: all is reviewed, or others are at it.")
+        messages.success(request, "No items left for you in this queue: all are reviewed or locked by other reviewers.")
     return str(queue.get_absolute_url())
 
 
@@ -73,7 +73,7 @@ def undone(request: ProjectRequest, queue: int) -> HttpResponse:
     )
     item = item or last_of(found, request.user)
     if item is None:
-        messages.info(request, "There is nothing to take back in this queue.")
+        messages.info(request, "There is nothing to undo in this queue.")
         return redirect(found)
     try:
         undo(item, request.user)
@@ -107,8 +107,8 @@ def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
         else:
             kept = finish(item, request.user, filled, request.POST.get("reason", ""))
             if kept.extra:
-                told_late = "Your review is kept beside theirs; it decides nothing."
-                messages.info(request, f"Others had answered item {item.position} meanwhile. {told_late}")
+                told_late = "Your review is saved as an extra review and does not count for the consensus."
+                messages.info(request, f"Item {item.position} already has all its reviews. {told_late}")
     except (Refused, Drifted, NotChecked) as why:
         refused = refusal(why)
         return (

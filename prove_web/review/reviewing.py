@@ -31,7 +31,7 @@ class Wrong(Refused):
     """Answers that do not fit the questions; `faults` by field."""
 
     def __init__(self, faults: dict[str, str]):
-        super().__init__("It is not complete yet. " + " ".join(dict.fromkeys(faults.values())))
+        super().__init__("Not complete. " + " ".join(dict.fromkeys(faults.values())))
         self.faults = faults
 
 
@@ -39,7 +39,7 @@ class Stale(Refused):
     """The review was saved elsewhere in the meantime; `review` is what was saved there."""
 
     def __init__(self, review: Review):
-        super().__init__("This review was saved somewhere else in the meantime, perhaps in another tab.")
+        super().__init__("This review was also saved elsewhere, perhaps in another tab.")
         self.review = review
 
 
@@ -74,7 +74,7 @@ def save_draft(item: Item, user: User, given: Submission, adjudicates: bool = Fa
             raise Wrong(given.read.wrong)
         review = written(item, user, given, adjudicates)
         if adjudicates and review.state == Review.State.DONE:
-            raise Refused("This item is settled. What you type now is kept once you settle it anew.")
+            raise Refused("This item is adjudicated. Changes are saved only when you adjudicate it again.")
         if review.state != Review.State.DRAFT:
             review.state, review.done_at = Review.State.DRAFT, None
         review.save()
@@ -108,7 +108,7 @@ def finish(item: Item, user: User, given: Submission, reason: str = "", adjudica
             raise Wrong(given.read.faults)
         item = fresh(item)
         if adjudicates and item.state == Item.State.OPEN:
-            raise Refused("A reviewer took their answer back, so there is nothing to settle here for now.")
+            raise Refused("A reviewer undid a review. The item can be adjudicated once all its reviews are complete.")
         before, last = mine(item, user, adjudicates), adjudication(item)
         if before and before.state == Review.State.DONE and same_as(before, given) and (last or before) == before:
             return SaveResult(before)  # sent twice: the first answer was lost on its way
@@ -146,9 +146,9 @@ def undo(item: Item, user: User) -> Review:
         item = fresh(item)
         review = mine(item, user)
         if review is None or review.state == Review.State.DRAFT:
-            raise Refused("There is nothing to take back here.")
+            raise Refused("There is no complete or skipped review to undo.")
         if adjudication(item):
-            raise Refused("An adjudicator has settled this item since, so your review stays as it is.")
+            raise Refused("An adjudicator has decided this item. Your review can no longer be undone.")
         review.state, review.done_at = Review.State.DRAFT, None
         review.revision += 1
         review.save()
@@ -174,7 +174,7 @@ def open_queue(item: Item) -> Queue:
     """The item's queue, to itself. Raises Closed."""
     queue = locked(item.queue)
     if queue.closed_at:
-        raise Closed("This queue was closed. What you typed is kept as a draft until it is opened again.")
+        raise Closed("This queue is closed. Your input is saved as a draft until it is reopened.")
     return queue
 
 

@@ -38,13 +38,15 @@ def queue_of(project: Project, user: User, found: Sequence[Judged], how: dict[st
     """
     trajectories = [*dict.fromkeys(one.trajectory for one in found)][:MOST]
     if not trajectories:
-        raise ValueError("People and the reward agree on all of these, so there is nothing to make a queue of.")
+        raise ValueError(
+            "Reviewers and the reward agree on all of these trajectories. There is nothing to put in a queue."
+        )
     return make_queue(
         project,
         user,
         trajectories,
-        name="People against the reward",
-        instructions="People and the reward disagreed on each of these. Judge it afresh: which of them is right?",
+        name="Reviewers vs. reward",
+        instructions="Reviewers and the reward disagreed on each of these trajectories. Review each one again.",
         schema=PLAIN.model_dump(mode="json"),
         source={"query": "", "dataset": None},
         sampling={"how": "disagreements", "n": len(trajectories), **how},

@@ -26,11 +26,11 @@ HALF = PAPER.largest / 2  # what a reward is at least that speaks for a trajecto
 class How(models.TextChoices):
     """How items are chosen among what was found."""
 
-    ALL = "all", "All of them"
-    RANDOM = "random", "At random"
-    STRATIFIED = "stratified", "At random, evenly from each group"
-    DISAGREEMENTS = "disagreements", "Disagreements: in conflict elsewhere, or people against the reward"
-    FAILING = "failing", "With the tools that fail most in a run"
+    ALL = "all", "All"
+    RANDOM = "random", "Random"
+    STRATIFIED = "stratified", "Stratified random"
+    DISAGREEMENTS = "disagreements", "Disagreements: in conflict in a queue, or reviewers against the reward"
+    FAILING = "failing", "Most failing tools of a run"
 
 
 class By(models.TextChoices):

@@ -37,11 +37,11 @@ class Question(BaseModel):
     @model_validator(mode="after")
     def can_be_kept(self) -> Question:
         if self.name in TAKEN:
-            raise ValueError(f"“{self.name}” is taken; give the question another name")
+            raise ValueError(f"the name “{self.name}” is reserved; choose another name")
         if any("\0" in text for text in (self.title, self.help)):
-            raise ValueError(f"the words of “{self.name}” hold a zero byte; leave it out")
+            raise ValueError(f"the text of “{self.name}” contains a null byte; remove it")
         if any(not choice.strip() or any(ord(letter) < 32 for letter in choice) for choice in self.choices):
-            raise ValueError(f"a choice of “{self.name}” is empty, or holds a line break; write it in one line")
+            raise ValueError(f"an option of “{self.name}” is empty or contains a line break; write it in one line")
         return self
 
     @model_validator(mode="after")
@@ -49,7 +49,9 @@ class Question(BaseModel):
         distinct = len(set(self.choices))
         few = distinct < (2 if self.kind == "choice" else 1)
         if self.kind in ("choice", "tags") and (few or distinct != len(self.choices)):
-            raise ValueError(f"“{self.name}” needs choices, each of them once")
+            raise ValueError(
+                f"“{self.name}” needs distinct options: at least two for a single choice, one for a multiple choice"
+            )
         return self
 
 
@@ -65,10 +67,10 @@ class LabelSchema(BaseModel):
         names, first = [one.name for one in self.questions], self.questions[0]
         asked = (first.name, first.choices, first.kind, first.scope, first.required)
         if asked != (VERDICT, VERDICTS, "choice", "trajectory", True):
-            what = f"a choice of {', '.join(VERDICTS)} about the whole trajectory that must be answered"
-            raise ValueError(f"the first question is “{VERDICT}”, {what}")
+            what = f"a required single choice of {', '.join(VERDICTS)} about the whole trajectory"
+            raise ValueError(f"the first question must be “{VERDICT}”, {what}")
         if len(set(names)) != len(names):
-            raise ValueError("every question has a name of its own")
+            raise ValueError("question names must be unique")
         return self
 
     def of(self, scope: str) -> Iterator[Question]:

@@ -29,9 +29,7 @@ def as_demonstration(trajectory: Trajectory) -> Example:
     if example.source:
         if attempt is None:
             return example  # of others: it is as good as it was, and nothing of it is run
-        raise Rejected(
-            "Attempts at imported conversations call nothing that is live here; keep the conversation itself."
-        )
+        raise Rejected("A rollout of an imported conversation has no live calls; use the conversation itself.")
     if gone := [name for name in example.world.servers if name not in SERVERS]:
         raise Rejected(f"There is no server {', '.join(gone)} any more.")
     today = replace(example, fingerprint=fingerprint(example.world.servers))
@@ -62,7 +60,9 @@ def calls(attempt: Rollout) -> Iterator[ManualCall]:
     for message in attempt.transcript:
         if message.role == "user":
             if said:
-                raise Rejected(f"No call of the attempt answers the user's words “{said[:60]}”, so no step would.")
+                raise Rejected(
+                    f"No call of the rollout answers the user message “{said[:60]}”; its step would be empty."
+                )
             said = message.content
         elif message.role == "assistant":
             turn += 1
@@ -72,7 +72,7 @@ def calls(attempt: Rollout) -> Iterator[ManualCall]:
                     said = ""
                 pending = next(waiting, None)
     if said:
-        raise Rejected(f"No call of the attempt answers the user's words “{said[:60]}”, so no step would.")
+        raise Rejected(f"No call of the rollout answers the user message “{said[:60]}”; its step would be empty.")
 
 
 def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ def checked(given: str | dict[str, Any]) -> dict[str, Any]:
     """Arguments that a session can keep. Raises ToolError for what no tool should see."""
     text = canonical(given)
     if ZERO_BYTE.search(text):
-        raise ToolError("zero_byte", "The arguments hold a zero byte (\\u0000), which cannot be kept; leave it out.")
+        raise ToolError("zero_byte", "The arguments contain a zero byte (\\u0000), which cannot be stored; remove it.")
     return dict(json.loads(text))
 
 

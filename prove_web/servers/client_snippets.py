@@ -28,14 +28,14 @@ class Configuration:
 def configurations(session: LiveSession, address: str) -> list[Configuration]:
     """For a client that comes in at this address, token and all."""
     return [
-        Configuration("python", "Python", "It needs the package mcp.", python(session, address)),
+        Configuration("python", "Python", "Requires the package mcp.", python(session, address)),
         Configuration(
             "desktop",
             "Claude Desktop",
-            "Settings, Developer, Edit config; it needs Node. Restart Claude Desktop after it.",
+            "Settings > Developer > Edit Config. Requires Node.js. Restart Claude Desktop afterwards.",
             desktop(session, address),
         ),
-        Configuration("inspector", "MCP Inspector", "It needs Node 22 or newer.", inspector(address)),
+        Configuration("inspector", "MCP Inspector", "Requires Node.js 22 or newer.", inspector(address)),
         Configuration("curl", "curl", "One call over plain HTTP.", curl(session, address)),
     ]
 

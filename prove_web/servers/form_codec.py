@@ -59,7 +59,7 @@ def read_one(one: Parameter, path: str, typed: Typed, errors: dict[str, str], ro
     try:
         return value_of(one, text)
     except (ValueError, RecursionError):
-        errors[path] = f"This is not JSON. It takes {one.type}, such as {'[]' if 'array' in one.type else '{}'}."
+        errors[path] = f"Not valid JSON. Expected {one.type}, e.g. {'[]' if 'array' in one.type else '{}'}."
         return ABSENT
 
 

@@ -15,7 +15,7 @@ from .models import LiveSession, Source
 
 MOST_SEED = 2**53 - 1  # what every JSON reader keeps exactly
 SIZES = {
-    "small": "Small: a few rows, good to read whole",
+    "small": "Small: a few rows",
     "default": "Default: as in training",
     "large": "Large: thousands of rows",
 }
@@ -28,7 +28,7 @@ class SessionForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one server.",
-            "invalid_choice": "There is no server “%(value)s” here, or it is switched off.",
+            "invalid_choice": "Server “%(value)s” does not exist or is disabled.",
         },
     )
     seed = forms.IntegerField(
@@ -36,7 +36,7 @@ class SessionForm(forms.Form):
         max_value=MOST_SEED,
         initial=1,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text=f"The same seed is the same world. From {FIRST_HELD_OUT_SEED:,} on: worlds that no training sees.",
+        help_text=f"Equal seeds give equal initial states. Held out of training: seeds from {FIRST_HELD_OUT_SEED:,}.",
         error_messages={
             "invalid": "A seed is a whole number, such as 7.",
             "min_value": "A seed is 0 or more.",
@@ -47,7 +47,7 @@ class SessionForm(forms.Form):
     title = forms.CharField(
         max_length=80,
         required=False,
-        help_text="Optional: what this session is for.",
+        help_text="Optional: purpose of this session.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     tool = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)

@@ -39,12 +39,12 @@ from .world_cache import NotRebuilt, check_opening, moments, opening
 LARGEST = 1_000_000  # bytes of a request
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 NOBODY = (
-    "This token lets nobody in: it was revoked, never was, or its maker needs a second factor. "
-    "Make one on the session's page, under Connect."
+    "Invalid token: it was revoked, does not exist, or its creator has to set up a second factor. "
+    "Create a token on the session's page under Connect."
 )
-READS = "This token lets only read; its maker can make another that lets call what writes."
-BUSY = "Others are calling in this session at the same time. Call again."
-FULL = f"This session has {session_services.MOST_CALLS:,} calls, the most there may be. Go on in a fork of it."
+READS = "This token is read-only; its creator can create one that may call all tools."
+BUSY = "Others are calling tools in this session at the same time. Call again."
+FULL = f"This session has {session_services.MOST_CALLS:,} calls, the maximum. Continue in a fork."
 
 
 @dataclass
@@ -175,12 +175,12 @@ def not_rebuilt(session: LiveSession) -> JSONResponse | None:
 def turned_away(request: Request) -> JSONResponse | None:
     """What is said to a request that is none of a client's: by another name, from another's page, or to look only."""
     if not ours(request.headers.get("host", "")):
-        return respond_error("This site does not answer to that name.", 421)
+        return respond_error("Unknown host name.", 421)
     origin = request.headers.get("origin")
     if origin is not None and not ours(urlsplit(origin).netloc):
-        return respond_error("A page of another site may not call here.", 403)
+        return respond_error("Cross-site requests are not allowed.", 403)
     if request.method != "POST":
-        return respond_error("This is for MCP clients, which send POST: give one this address.", 405, {"Allow": "POST"})
+        return respond_error("This URL accepts only POST requests of MCP clients.", 405, {"Allow": "POST"})
     return None
 
 

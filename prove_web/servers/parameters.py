@@ -55,8 +55,8 @@ class Parameter:
     def placeholder(self) -> str:
         """What a value looks like, or what holds when none is given."""
         if self.default is not None:
-            return f"{self.default} unless given"
-        return f"such as {self.examples[0]}" if self.examples else ""
+            return f"default: {self.default}"
+        return f"e.g. {self.examples[0]}" if self.examples else ""
 
     @property
     def check(self) -> dict[str, Any]:
@@ -178,5 +178,5 @@ def limits(schema: dict[str, Any], description: str) -> tuple[str, ...]:
         found.append("one of " + ", ".join(map(str, schema["enum"])))
     shape = SHAPES.get(schema.get("format", ""), schema.get("format", ""))
     if shape and shape not in description:
-        found.append(f"written like {shape}")
+        found.append(f"format {shape}")
     return tuple(found)

@@ -9,7 +9,7 @@ from prove_web.accounts.models import Organisation, User
 from .models import SavedCall, SessionCall
 
 LONGEST = 80
-NAMED = f"Give it a name of 1 to {LONGEST} characters, so that it is found again."
+NAMED = f"Enter a name of 1 to {LONGEST} characters."
 
 
 class NotSaved(ValueError):
@@ -19,7 +19,7 @@ class NotSaved(ValueError):
 def save(organisation: Organisation, user: User, call: SessionCall, name: str) -> SavedCall:
     """Raises NotSaved."""
     if not (name := tidy(name)):
-        raise NotSaved(f"The call is not saved. {NAMED}")
+        raise NotSaved(f"Call not saved. {NAMED}")
     known = {"tool": call.tool, "arguments": call.arguments}
     try:
         with transaction.atomic():
@@ -31,7 +31,7 @@ def save(organisation: Organisation, user: User, call: SessionCall, name: str) -
 def rename(saved: SavedCall, name: str) -> str:
     """The name that it has now. Raises NotSaved."""
     if not (name := tidy(name)):
-        raise NotSaved(f"“{saved.name}” keeps its name. {NAMED}")
+        raise NotSaved(f"“{saved.name}” was not renamed. {NAMED}")
     try:
         with transaction.atomic():
             SavedCall.objects.filter(pk=saved.pk).update(name=name)
@@ -47,4 +47,4 @@ def tidy(name: str) -> str:
 
 
 def taken(tool: str, name: str) -> NotSaved:
-    return NotSaved(f"The team has a call of {tool} named “{name}” already; choose another name.")
+    return NotSaved(f"A saved call of {tool} named “{name}” already exists. Choose another name.")

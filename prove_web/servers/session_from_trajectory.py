@@ -28,9 +28,9 @@ def open_after(
 ) -> LiveSession:
     """A session in the world of an example after these calls, as they were recorded. Raises NoWorld."""
     if example.source:
-        raise NoWorld("There is no world to open: this trajectory was imported, and its tools are not live.")
+        raise NoWorld("Cannot open a session: this trajectory was imported and its tools are not available.")
     if any(name not in SERVERS for name in example.world.servers):
-        raise NoWorld("This world cannot be opened: it was made with servers that are not here any more.")
+        raise NoWorld("Cannot open a session: it uses servers that are no longer available.")
     session = LiveSession.objects.create(
         project=project,
         title=title[:TITLE],

@@ -87,7 +87,7 @@ def attempt(
 @transaction.atomic
 def fork(session: LiveSession, user: User, at: int) -> LiveSession:
     """A session that starts with the first `at` calls of this one, as they were recorded."""
-    title = f"Fork of {session} at {f'call {at}' if at else 'the opening'}"
+    title = f"Fork of {session} at {f'call {at}' if at else 'the initial state'}"
     twin = copy(session, user, title, session.fingerprint, at)
     calls = list(session.calls.filter(position__lte=at))
     for call in calls:

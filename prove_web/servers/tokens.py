@@ -31,9 +31,9 @@ def create_token(session: LiveSession, user: User, name: str, writes: bool, made
     """The text of a new token under the name that somebody gave. Raises NotIssued."""
     name = " ".join(name.replace("\0", "").split())
     if not name or len(name) > LONGEST:
-        raise NotIssued(f"Give it a name of 1 to {LONGEST} characters, to know whose calls are whose.")
+        raise NotIssued(f"Enter a name of 1 to {LONGEST} characters.")
     if session.tokens.filter(revoked_at=None).count() >= MOST:
-        raise NotIssued(f"A session has at most {MOST} tokens. Revoke those that are not in use.")
+        raise NotIssued(f"A session has at most {MOST} tokens. Revoke unused tokens.")
     return issue(session, user, name, writes, made_with)[1]
 
 

@@ -24,12 +24,12 @@ COLUMNS = {
     "kind": "Kind",
     "used": "Used",
     "success": "Success",
-    "takes": "Takes",
-    "gives": "Gives",
+    "takes": "Input IDs",
+    "gives": "Output IDs",
     "sensitive": "Sensitive",
 }
 KINDS = list(MARKS)
-USED = {"yes": "Used in it", "no": "Not used in it"}
+USED = {"yes": "Used in the dataset", "no": "Not used"}
 
 
 @dataclass(frozen=True)

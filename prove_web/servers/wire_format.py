@@ -60,7 +60,7 @@ def python(call: SessionCall, before: Calls) -> str:
     title = " ".join(str(session).split())
     lines = "\n".join(f"    {(owner(one), one.tool, one.arguments)!r}," for one in made)
     return f'''\
-# {title}, call {call.position}. It needs `pip install mcp` and a gateway on the world of seed {session.seed}:
+# {title}, call {call.position}. Requires `pip install mcp` and a gateway with seed {session.seed}:
 # {serve(session)}
 import asyncio
 import os
@@ -69,8 +69,8 @@ import uuid
 from mcp import Client
 
 GATEWAY = os.environ.get("PROVE_GATEWAY", "{GATEWAY}")
-SESSION = {{"prove/session": f"{name_of(session)}-{{uuid.uuid4()}}"}}  # a world of its own, as it opens
-CALLS = [  # server, tool, arguments: {len(before)} before it that changed the world, then the call
+SESSION = {{"prove/session": f"{name_of(session)}-{{uuid.uuid4()}}"}}  # own session, initial state
+CALLS = [  # server, tool, arguments: {len(before)} earlier writes, then the call
 {lines}
 ]
 
@@ -88,7 +88,7 @@ asyncio.run(main())
 
 def curl(call: SessionCall, before: Calls) -> str:
     """The same with curl: one command a call, and the last one's answer is the call's."""
-    begin = f"# On a gateway with the world of seed {call.session.seed}: {serve(call.session)}\n"
+    begin = f"# Requires a gateway with seed {call.session.seed}: {serve(call.session)}\n"
     begin += 'SESSION="' + name_of(call.session) + '-$(date +%s)-$$"\n'
     quiet = "".join(f"{one_curl(each)} -o /dev/null\n" for each in before)
     return f"{begin}{quiet}{one_curl(call)}\n"

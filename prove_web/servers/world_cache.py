@@ -25,14 +25,14 @@ class ServerGone(NotRebuilt):
     """A session names servers that are no longer in the catalogue."""
 
     def __init__(self, names: str):
-        super().__init__(f"There is no server {names} any more, so this world cannot be rebuilt.")
+        super().__init__(f"No longer available: server {names}. This session cannot be replayed.")
 
 
 class WorldDiffers(NotRebuilt):
     """The seed of a session opens another world than the one its calls were made in."""
 
     def __init__(self) -> None:
-        super().__init__("This seed opens another world now than the one that the calls of this session were made in.")
+        super().__init__("The initial state of this seed has changed since the calls of this session were made.")
 
 
 @dataclass(frozen=True, slots=True)

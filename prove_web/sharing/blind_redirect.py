@@ -10,7 +10,7 @@ from prove_web.trajectories.models import Trajectory
 from .models import Share
 from .share_scope import match_of
 
-WAITS = "It waits for your review in a blind queue: until yours is complete, the link leads to what you may see of it."
+WAITS = "This trajectory awaits your blind review. Until you complete it, the link shows only what reviewers may see."
 
 
 def waits(share: Share, user: Any) -> bool:

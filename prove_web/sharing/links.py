@@ -29,9 +29,9 @@ class ShareLinkError(ValueError):
 def make(project: Project, user: User, shown: SharedPage, days: int) -> tuple[Share, str]:
     """A new link that somebody asked for, and its secret. Raises NotMade."""
     if days not in DAYS:
-        raise ShareLinkError(f"A link lasts {', '.join(DAYS.values())}. Choose one of them.")
+        raise ShareLinkError(f"Choose when the link expires: {', '.join(DAYS.values())}.")
     if Share.objects.open().filter(project=project).count() >= MOST:
-        raise ShareLinkError(f"A project has at most {MOST} open links. Withdraw those that nobody needs.")
+        raise ShareLinkError(f"A project has at most {MOST} open links. Withdraw unneeded ones.")
     return issue(project, user, shown, days)
 
 

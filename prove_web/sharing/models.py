@@ -78,7 +78,7 @@ class Deletion(models.Model):
 
     class Kind(models.TextChoices):
         RUN = "run", "Run"
-        DATASET = "dataset", "Data set"
+        DATASET = "dataset", "Dataset"
         PROJECT = "project", "Project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="deletions")

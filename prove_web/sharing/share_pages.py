@@ -96,5 +96,5 @@ def page_at(request: ProjectRequest, told: str) -> SharedPage | None:
 def share_withdraw(request: ProjectRequest, share: int) -> HttpResponse:
     found = get_object_or_404(visible(request), pk=share)
     withdraw(found)
-    messages.success(request, f"The link to “{found}” lets nobody in any more.")
+    messages.success(request, f"The link to “{found}” is withdrawn and no longer works.")
     return redirect("shares", *request.project.path)

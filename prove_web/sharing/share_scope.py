@@ -69,10 +69,10 @@ def title_of(kind: Share.Kind, match: ResolverMatch, query: str) -> str:
         case Share.Kind.RUN:
             return f"Run {parts['run']}"
         case Share.Kind.TRAJECTORY:
-            return f"{parts['example']} of data set {parts['dataset']}"
+            return f"{parts['example']} of dataset {parts['dataset']}"
         case Share.Kind.ROLLOUT:
             return f"Rollout {parts['index']} of step {parts['step']}, run {parts['run']}"
-    return f"Runs {', '.join(map(str, compared(query)))} compared"
+    return f"Comparison of runs {', '.join(map(str, compared(query)))}"
 
 
 def compared(query: str) -> list[int]:

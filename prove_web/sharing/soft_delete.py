@@ -62,7 +62,7 @@ def restore(deletion: Deletion) -> Thing:
     if found and not found.deleted_at:
         return found
     if found is None or (deletion.due and not stays(deletion)):
-        raise TooLate(f"“{deletion.name}” can be restored no more: its time in the bin is over.")
+        raise TooLate(f"“{deletion.name}” can no longer be restored: its time in the trash is over.")
     found.deleted_at = None
     found.save(update_fields=["deleted_at"])
     Deletion.objects.filter(pk=deletion.pk).update(restored_at=timezone.now())
@@ -124,14 +124,14 @@ def needed_by(thing: Thing) -> Iterator[str]:
 
 def needs_run(run: Run) -> Iterator[str]:
     for one in Evaluation.objects.filter(run=run).exclude(job__state__in=ENDED):
-        yield f"evaluation {one.number} ({one.name}) is to measure it"
+        yield f"evaluation {one.number} ({one.name}) evaluates it"
     policy = f"run:{run.job_id}"
     started = Q(spec__policy=policy) | Q(spec__policy__startswith=f"{policy}/")
     for job in Job.objects.filter(started, project=run.project, run__isnull=False).exclude(state__in=ENDED):
         yield f"run {job.run.number} ({job.run.name}) starts from it"
     for one in making(run.project):
         if one.origin.get("run") == run.number:
-            yield f"data set {one.number} ({one.name}) is being made of it"
+            yield f"dataset {one.number} ({one.name}) is being created from it"
 
 
 def needs_dataset(dataset: Dataset) -> Iterator[str]:
@@ -140,9 +140,9 @@ def needs_dataset(dataset: Dataset) -> Iterator[str]:
     for one in making(dataset.project):
         mixed = {number for number, *_ in one.origin.get("mix") or ()}
         if dataset.number in {one.origin.get("dataset"), *mixed} or one.parent_id == dataset.pk:
-            yield f"data set {one.number} ({one.name}) is being made of it"
+            yield f"dataset {one.number} ({one.name}) is being created from it"
     for queue in Queue.objects.filter(closed_at=None, items__trajectory__dataset=dataset).distinct():
-        yield f"review queue {queue.number} ({queue.name}) asks about it, close it first"
+        yield f"review queue {queue.number} ({queue.name}) contains it, close the queue first"
 
 
 def making(project: Project) -> Any:

@@ -47,7 +47,7 @@ def deleted(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
         return redirect(thing)
     undo = reverse("bin-restore", args=[*path, made.pk])
     until = f"{made.due_at:%-d %B}"
-    messages.success(request, f"“{thing}” is in the bin and can be restored until {until}.", extra_tags=undo)
+    messages.success(request, f"“{thing}” is in the trash and can be restored until {until}.", extra_tags=undo)
     return redirect(back, *path)
 
 
@@ -88,7 +88,7 @@ def project_delete(request: ProjectRequest) -> HttpResponse:
     project, typed = request.project, request.POST.get("name", "")
     fault = ""
     if request.method == "POST":
-        fault = "" if typed.strip() == project.name else f"To delete it, type its name as it stands: {project.name}"
+        fault = "" if typed.strip() == project.name else f"To delete the project, type its exact name: {project.name}"
         try:
             made = None if fault else delete(project, request.user)
         except InUse as error:
@@ -96,7 +96,7 @@ def project_delete(request: ProjectRequest) -> HttpResponse:
         if made:
             organisation = project.organisation.slug
             undo = reverse("deleted-project-restore", args=[organisation, made.pk])
-            text = f"“{project}” is in the bin and can be restored until {made.due_at:%-d %B}."
+            text = f"“{project}” is in the trash and can be restored until {made.due_at:%-d %B}."
             messages.success(request, text, extra_tags=undo)
             return redirect("members", organisation)
     context = {"typed": typed, "fault": fault, "needed": list(needed_by(project)), "counts": counts(project)}
@@ -107,7 +107,7 @@ def counts(project: Any) -> list[tuple[int, str]]:
     """What goes with a project."""
     return [
         (project.runs.count(), "run"),
-        (project.datasets.count(), "data set"),
+        (project.datasets.count(), "dataset"),
         (project.evaluations.count(), "evaluation"),
         (project.sessions.count(), "session"),
         (project.queues.count(), "review queue"),

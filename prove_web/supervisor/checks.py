@@ -35,7 +35,7 @@ def data_folder(data: Path) -> None:
         with tempfile.TemporaryFile(dir=data):
             pass
     except OSError as error:
-        raise Refused(f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder of yours") from None
+        raise Refused(f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder that you own") from None
     make_private(data)
     free_gb = shutil.disk_usage(data).free / 1e9
     if free_gb < LEAST_FREE_GB:
@@ -43,7 +43,7 @@ def data_folder(data: Path) -> None:
     version = data / "version"
     found = version.read_text("utf-8", "replace").strip() if version.exists() else ""
     if found not in ("", str(DATA_VERSION)):
-        raise Refused(newer(data, f"its version file says {found[:20]!r}, this one writes {DATA_VERSION}"))
+        raise Refused(newer(data, f"its version file says {found[:20]!r}, this version writes {DATA_VERSION}"))
 
 
 def less_free(folder: Path, size: float) -> bool:
@@ -61,8 +61,8 @@ def make_private(data: Path) -> None:
     found = sorted(path.name for path in data.iterdir() if path.name != "lost+found")
     if found and not OURS & set(found):
         raise Refused(
-            f"{data} is open to other users and holds {found[0]!r}, which is not of a site: set PROVE_DATA to a "
-            f"folder of its own, or make this one private with `chmod 700 {data}`"
+            f"{data} is open to other users and holds {found[0]!r}, which is not a file of a site: set PROVE_DATA to a "
+            f"separate folder, or make this one private with `chmod 700 {data}`"
         )
     try:
         for path in (data, *(data / name for name in found)):
@@ -70,8 +70,8 @@ def make_private(data: Path) -> None:
                 path.chmod(mode & ~OTHERS)
     except OSError as error:
         raise Refused(
-            f"{data} is open to other users, and cannot be made private ({error.strerror}): give it to the user that "
-            "runs the site, or set PROVE_DATA to a folder of yours"
+            f"{data} is open to other users and cannot be made private ({error.strerror}): make the user that runs "
+            "the site its owner, or set PROVE_DATA to a folder that you own"
         ) from None
 
 
@@ -92,7 +92,7 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
         except BlockingIOError:
             raise Refused(
                 f"{data} is in use by another `manage.py serve` ({file.read().strip() or 'just starting'}): "
-                "open that one, stop it, or set PROVE_DATA to another folder"
+                "open it, stop it, or set PROVE_DATA to another folder"
             ) from None
 
         def say(url: str) -> None:
@@ -131,11 +131,11 @@ def why_no_port(error: OSError, host: str, port: int, setting: str) -> str:
     if error.errno == errno.EADDRINUSE:
         another = setting.replace("--port", f"--port {port + 1 if port < 65_535 else 8000}")
         return (
-            f"port {port} is in use by {holder(port) or 'another program'}: stop that, or choose another port "
+            f"port {port} is in use by {holder(port) or 'another program'}: stop it, or choose another port "
             f"with {another}"
         )
     if error.errno == errno.EACCES:
-        return f"port {port} is for root alone: choose one from 1024 up with {setting}"
+        return f"port {port} requires root: choose one from 1024 up with {setting}"
     return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and {setting}"
 
 
@@ -151,7 +151,7 @@ def cpu_workers(number: int) -> None:
     """Raises Refused for a number that makes no sense."""
     if not 1 <= number <= MOST_WORKERS:
         raise Refused(
-            f"there cannot be {number} CPU workers: choose 1 to {MOST_WORKERS} with --cpu-workers or {SETTING}"
+            f"invalid number of CPU workers, {number}: choose 1 to {MOST_WORKERS} with --cpu-workers or {SETTING}"
         )
 
 
@@ -161,7 +161,7 @@ def gateway_port(host: str, wanted: int | None, pages: int) -> int:
     `pages` is the port of the site's pages, which is not listened on yet.
     """
     if wanted is not None and wanted == pages:
-        raise Refused(f"port {pages} is for the pages already: choose another for MCP with PROVE_MCP_PORT")
+        raise Refused(f"port {pages} is already used for the web pages: choose another for MCP with PROVE_MCP_PORT")
     if wanted is not None:
         return free_port(host, wanted, "PROVE_MCP_PORT")
     try:

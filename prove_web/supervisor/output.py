@@ -96,7 +96,7 @@ class Output:
                 file.write(chunk)
         except OSError as error:
             if not self.unwritten:
-                what = f"cannot write {self.path} ({error.strerror}): until it can, what is printed is shown here alone"
+                what = f"cannot write {self.path} ({error.strerror}): output is shown only here until it can"
                 self.console.say(self.name, what)
             self.unwritten += len(chunk)
             return

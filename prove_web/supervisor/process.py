@@ -96,13 +96,13 @@ class Process:
             self.due = None
             if self.asked_at is None:
                 self.asked_at = now
-                self.console.say(self.program.name, "is stopped, as somebody wishes on a page of the site")
+                self.console.say(self.program.name, "stopped by request from the site")
                 self.ask()
             elif now - self.asked_at > self.program.grace:
                 self.kill()
         elif self.asked_at is not None and not self.alive:
             self.asked_at, self.due = None, now
-            self.console.say(self.program.name, "starts, as somebody wishes on a page of the site")
+            self.console.say(self.program.name, "started by request from the site")
 
     def bury(self, child: subprocess.Popen[bytes]) -> None:
         """End what it left behind, and hear its last words."""
@@ -125,7 +125,7 @@ class Process:
             words = " / ".join(self.output.last) or "nothing"
             raise Refused(
                 f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
-                f"Its last words: {words} (all of them are in {self.output.path})"
+                f"Its last words: {words} (full log: {self.output.path})"
             )
         delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
         self.due = now + delay

@@ -75,7 +75,7 @@ class Supervisor:
         while not ready():
             self.go_on()
             if time.monotonic() > until:
-                raise Refused(f"{what} did not answer within {seconds:.0f} s; {self.logs} has what was said")
+                raise Refused(f"{what} did not answer within {seconds:.0f} s; see the logs in {self.logs}")
             self.turn()
 
     def go_on(self) -> None:

@@ -25,7 +25,7 @@ def binary() -> Path:
     try:
         return Path(get_binary_path())
     except ValkeyBinaryNotFoundError:
-        raise Refused(without("has no server for it")) from None
+        raise Refused(without("has no server for this platform")) from None
 
 
 def without(why: str) -> str:
@@ -72,7 +72,7 @@ def answers(url: str, seconds: float = 1.0) -> bool:
     try:
         client = redis.Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=once)
     except ValueError as error:
-        raise Refused(f"REDIS_URL is no address of a broker: {error}") from None
+        raise Refused(f"REDIS_URL is not a valid broker URL: {error}") from None
     try:
         return bool(client.ping())
     except redis.RedisError:

@@ -17,7 +17,7 @@ from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
 
 from .json_spans import Path, Piece, Source, joined, spelled, written
 
-INVENTED = Source("invented", "invented: nobody said it and no tool told it")
+INVENTED = Source("invented", "invented: neither the user nor a tool gave it")
 Key = tuple[str, Any]
 
 
@@ -84,9 +84,9 @@ class Trace:
         known = is_in(value, self.known(made.call.name))
         if find_said(made.call.name, name, value, shown, self.example.today):
             found = self.from_words(made, name, value) or self.from_results(position, made.turn, value)
-            return found or Source("shown", "shown before the call was written")
+            return found or Source("shown", "shown before the call")
         if known:
-            return Source("schema", f"the schema of {made.call.name}: one of its choices or defaults")
+            return Source("schema", f"the schema of {made.call.name}: an enum value or default")
         self.found.invented += 1
         return INVENTED
 
@@ -107,7 +107,7 @@ class Trace:
                 break
             number += message.role == "user"
             if message.role == "system" and place(value, message.content, today):
-                return Source("system", "the system's text")
+                return Source("system", "the system prompt")
             at = find_said(made.call.name, name, value, message.content, today) if message.role == "user" else None
             if at:
                 marks = self.found.said.setdefault(number, {})

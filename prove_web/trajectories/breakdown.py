@@ -21,11 +21,11 @@ TITLES = {
     "trace": ("Trace", "every call of the ground truth was made, with its values"),
     "state": ("State", "servers that end in the ground truth's state"),
     "surplus": ("Surplus calls", "0.05 for each call beyond the ground truth's, 0.5 at most"),
-    "unparseable": ("Broken calls", "0.05 for each call that could not be read, 0.5 at most"),
+    "unparseable": ("Unparseable calls", "0.05 for each call that could not be read, 0.5 at most"),
     "final_state": ("Final state", "every server ends in the ground truth's state"),
-    "invented": ("Invented values", "argument values that nobody said and no tool told"),
-    "repeats": ("Repeats", "calls that were made again for nothing"),
-    "floor": ("Floor", "what lifts the total to 0, below which this form does not go"),
+    "invented": ("Invented values", "argument values that neither the user nor a tool gave"),
+    "repeats": ("Repeats", "calls that were repeated without effect"),
+    "floor": ("Floor", "raises the total to 0, the minimum of this form"),
 }
 
 

@@ -10,9 +10,9 @@ from training_worker.prove.trajectory import Evidence, Example, ToolCall
 
 LEVELS = (
     ("Unknown or malformed", "Validity 0 of 3: no candidate tool has this name, or the call cannot be read"),
-    ("Wrong form", "Validity 1 of 3: required arguments are missing or of another type"),
-    ("Refused", "Validity 2 of 3: the form was right, the server refused"),
-    ("Executed", "Validity 3 of 3: the call succeeded in the world"),
+    ("Invalid arguments", "Validity 1 of 3: required arguments are missing or of another type"),
+    ("Refused", "Validity 2 of 3: the arguments were valid, the server refused the call"),
+    ("Executed", "Validity 3 of 3: the call succeeded"),
 )
 TONES = ("bad", "bad", "warn", "good")
 
@@ -34,22 +34,22 @@ def level_chip(level: int) -> Chip:
 def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
     """What each component of the reward made of the call."""
     if abstains:
-        yield Chip("No call was due", "bad", "The right act was to call nothing")
+        yield Chip("No call expected", "bad", "The correct action was to make no call")
         return
     if evidence.step is None:
-        name = ("Matches no step", "warn", "Its tool is one of the ground truth's, but no step is left for it")
-        yield Chip(*name) if evidence.named else Chip("Not a needed tool", "bad", "The ground truth never calls it")
+        name = ("Matches no step", "warn", "The ground truth has this tool, but no step is left for it")
+        yield Chip(*name) if evidence.named else Chip("Unneeded tool", "bad", "The ground truth does not call it")
         return
     yield Chip(f"Step {evidence.step + 1}", "good", "The ground-truth step that this call was matched to")
     if evidence.in_order is None:
-        yield Chip("Order unknown", "plain", "Which steps this one depends on is unknown, so order does not count")
+        yield Chip("Order unknown", "plain", "The dependencies of this step are unknown, so order does not count")
     elif evidence.in_order:
-        yield Chip("In order", "good", "All steps that this one depends on came before")
+        yield Chip("In order", "good", "All dependencies of this step came before")
     else:
-        yield Chip("Out of order", "bad", "A step that this one depends on is missing or came later")
+        yield Chip("Out of order", "bad", "A dependency of this step is missing or came later")
     share = evidence.arguments or 0.0
     tone = "good" if not evidence.wrong_arguments else "warn" if share else "bad"
-    yield Chip(f"Arguments {share:.0%}", tone, "The share of the ground truth's argument values that are equal")
+    yield Chip(f"Arguments {share:.0%}", tone, "Share of argument values equal to the ground truth")
 
 
 def differences(evidence: Evidence, made: ToolCall, example: Example) -> Iterator[str]:

@@ -15,7 +15,7 @@ from prove_web.servers.parameters import parameters
 from .typed import NotArguments, arguments_of
 
 NO_FIELDS = "These arguments do not fit the fields of the form; they can only be edited as JSON."
-UNREAD = "Not all of the values can be read; see the fields."
+UNREAD = "Some values are invalid; see the fields."
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,4 @@ def checked(tool: str, now: ArgumentsInput) -> ArgumentsInput:
         told = [f"{path.replace('/', '.')}: {problem}" for path, problem in errors.items()]
         return replace(now, fault=" ".join([*told, rest]).strip())
     now.form.errors = errors
-    return replace(now, fault=rest or f"{len(errors)} of the values do not fit; see the fields.")
+    return replace(now, fault=rest or f"Invalid values: {len(errors)}; see the fields.")

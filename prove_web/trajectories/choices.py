@@ -2,11 +2,11 @@
 
 SPLITS = (("train", "Training"), ("held_out", "Held-out"))
 KINDS = (("chain", "Chain"), ("missing_function", "Missing function"), ("irrelevance", "Irrelevance"))
-LEVELS = (("complete", "Everything"), ("missing", "All but one value"), ("minimal", "No more than needed"))
+LEVELS = (("complete", "Complete"), ("missing", "One value missing"), ("minimal", "Minimal"))
 FEATURES = (
     ("conditional", "Condition"),
     ("superlative", "Superlative"),
-    ("several", "Several entities"),
+    ("several", "Multiple entities"),
     ("parallel", "Parallel calls"),
     ("raw_id", "Raw id"),
     ("second_goal", "Second goal"),
@@ -14,11 +14,11 @@ FEATURES = (
     ("comparison", "Comparison"),
     ("correction", "Correction"),
     ("asked", "Clarification"),
-    ("looked_up", "Look-up, not a question"),
-    ("default", "Default, not a question"),
-    ("arrives", "Tool arrives later"),
+    ("looked_up", "Lookup instead of question"),
+    ("default", "Default instead of question"),
+    ("arrives", "Tool added later"),
     ("declined", "Declined"),
-    ("partly", "Declined in part"),
+    ("partly", "Partly declined"),
 )
 
 

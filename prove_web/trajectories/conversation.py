@@ -23,7 +23,7 @@ RECOVERIES = {
     "other_tool": "Failed, then another tool",
     "gave_up": "Failed, and explained",
 }
-RECORDED = Chip("As recorded", "plain", "Imported: it was not run here")
+RECORDED = Chip("As recorded", "plain", "Imported: not run here")
 
 
 def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
@@ -76,7 +76,7 @@ def failed(failure: Failure) -> Turn:
                 arguments=call.arguments,
                 result=failure.observation,
                 level=2,
-                chips=(level_chip(2), Chip(RECOVERIES[failure.recovery], "plain", "It is no part of the ground truth")),
+                chips=(level_chip(2), Chip(RECOVERIES[failure.recovery], "plain", "Not part of the ground truth")),
             ),
         ),
     )
@@ -154,7 +154,7 @@ def not_run(rest: Sequence[Message], run: Sequence[CallCard]) -> Iterator[CallCa
             arguments=call.arguments,
             result=answer,
             level=0,
-            chips=(Chip("Not run", "bad", "It earns nothing and costs nothing"),),
+            chips=(Chip("Not run", "bad", "No effect on the reward"),),
         )
 
 

@@ -16,13 +16,13 @@ from .models import Dataset
 from .versions import LONGEST
 
 WHOLE = {"inputmode": "numeric"}
-UNITS: tuple[tuple[By, str], ...] = (("world", "Whole worlds"), ("example", "Single conversations"))
+UNITS: tuple[tuple[By, str], ...] = (("world", "World"), ("example", "Conversation"))
 MOST_STEPS = 500
 SPAN = re.compile(r"([0-9]{1,7})(?: *- *([0-9]{1,7}))?")
-STEPS_ASKED = "Steps are numbers and ranges, such as 1, 10-20, 350."
+STEPS_ASKED = "Numbers and ranges, such as 1, 10-20, 350."
 
 
-def name_field(help: str = "Left empty, it is named by its number.") -> forms.CharField:
+def name_field(help: str = "Default: “Dataset” and its number.") -> forms.CharField:
     return forms.CharField(max_length=LONGEST, required=False, help_text=help)
 
 
@@ -37,26 +37,26 @@ class Split(forms.Form):
 
     name = name_field()
     percent = forms.FloatField(
-        label="Share held out, in percent",
+        label="Held-out share (%)",
         min_value=0.1,
         max_value=90,
         initial=10,
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
-        help_text="About so much: a hash decides of each, so a world falls on the same side in every data set.",
+        help_text="Approximate: a hash decides, so a world falls into the same split in every dataset.",
     )
     by = forms.ChoiceField(
-        label="Held out as a whole",
+        label="Split by",
         choices=UNITS,
         initial="world",
-        help_text="What would share its world, an identifier or its contents with the other side is left out of "
-        "training and counted; single conversations of worlds that others share leave little.",
+        help_text="Training conversations that share a world, an identifier or contents with a held-out one are left "
+        "out and counted. Splitting by conversation leaves few where worlds are shared.",
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=999_999,
         initial=0,
         widget=forms.TextInput(attrs=WHOLE),
-        help_text="Another, another split.",
+        help_text="Another seed gives another split.",
     )
 
     @property
@@ -74,15 +74,15 @@ class Mix(forms.Form):
         max_value=999_999,
         initial=0,
         widget=forms.TextInput(attrs=WHOLE),
-        help_text="Another, another draw.",
+        help_text="Another seed gives another draw.",
     )
     most = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=1_000_000,
-        label="Most training conversations",
+        label="Max training conversations",
         widget=forms.TextInput(attrs=WHOLE),
-        help_text="Left empty, as many as there are in these proportions, each once.",
+        help_text="Default: as many as these proportions allow, each once.",
     )
 
     def __init__(self, project: Project, data: QueryDict | None = None, **kwargs: Any):
@@ -104,7 +104,7 @@ class Mix(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if len(self.weights) < 2 and not any(name.startswith("weight_") for name in self.errors):
-            raise forms.ValidationError("Give at least two data sets a weight, such as 1 and 0.5.")
+            raise forms.ValidationError("Set a weight for at least two datasets, such as 1 and 0.5.")
         return self.cleaned_data
 
     @property
@@ -124,12 +124,10 @@ class Collect(forms.Form):
 
     name = name_field()
     steps = forms.CharField(max_length=200, help_text=STEPS_ASKED)
-    groups = forms.CharField(
-        max_length=200, required=False, help_text="Their numbers within a step; left empty, all of them."
-    )
-    low = forms.FloatField(required=False, label="Reward from", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
-    high = forms.FloatField(required=False, label="Reward to", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
-    failing = forms.BooleanField(required=False, label="Only those in which a call failed")
+    groups = forms.CharField(max_length=200, required=False, help_text="Group numbers within a step. Default: all.")
+    low = forms.FloatField(required=False, label="Min reward", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
+    high = forms.FloatField(required=False, label="Max reward", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
+    failing = forms.BooleanField(required=False, label="Only rollouts with a failed call")
 
     def __init__(self, run: Run, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -148,9 +146,9 @@ def numbers(text: str) -> tuple[int, ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         ends = SPAN.fullmatch(part)
         if ends is None:
-            raise forms.ValidationError(f"“{part[:40]}” is none of it. {STEPS_ASKED}")
+            raise forms.ValidationError(f"“{part[:40]}” is invalid. Use numbers and ranges, such as 1, 10-20, 350.")
         low, high = int(ends[1]), int(ends[2] or ends[1])
         if high - low >= MOST_STEPS or len(found) >= MOST_STEPS:
-            raise forms.ValidationError(f"These are more than {MOST_STEPS}; choose fewer.")
+            raise forms.ValidationError(f"More than {MOST_STEPS} numbers. Choose fewer.")
         found.update(range(low, high + 1))
     return tuple(sorted(found))

@@ -73,8 +73,8 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
     )
     if not sum(part.conversations for part in made.splits.values()):
         why = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items() if count)
-        raise InvalidDataset(f"Nothing is left to make a data set of{f': {why}' if why else ''}. Choose others.")
-    store(dataset, source.rows(Counter(), "kept"))
+        raise InvalidDataset(f"No trajectories are left{f': {why}' if why else ''}. Choose others.")
+    store(dataset, source.rows(Counter(), "saved"))
     if plots:
         with suppress(KeyError):  # a tool that is gone has no schema to publish
             publish(job.out)

@@ -13,7 +13,7 @@ FACTS = {
     "recipe": "Recipe",
     "seed": "Seed",
     "teacher": "Teacher",
-    "servers": "Fingerprint of the servers",
+    "servers": "Server fingerprint",
     "schemas": "Tool schemas",
     "code": "Synthesis code",
     "content": "Content (SHA-256)",

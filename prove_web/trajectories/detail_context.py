@@ -18,7 +18,7 @@ from .models import Trajectory
 from .replay_score import Verdict, example_of, judge, rollout_of
 from .scoring import config_of
 
-UNREADABLE = "This attempt was recorded by another version of PROVE Studio; its example is shown in its place."
+UNREADABLE = "This rollout was recorded by another version of PROVE Studio; its example is shown instead."
 
 
 def reading(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def done(
 def stored(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
     """The reward of an attempt as it was scored."""
     if attempt.reward is None:
-        return Verdict(problem=f"This attempt has no reward: {attempt.error}" if attempt.error else "")
+        return Verdict(problem=f"This rollout has no reward: {attempt.error}" if attempt.error else "")
     parts = parts_of(attempt.reward, config)
     return Verdict(attempt.reward, "", parts, config.largest, attempt, scored_by)
 

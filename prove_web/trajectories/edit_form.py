@@ -56,11 +56,11 @@ class Draft:
     def fault(self) -> str:
         """Why it cannot be run as it is typed; empty where it can be tried."""
         if any(row.fault for row in self.rows):
-            return "Arguments below are not as they have to be."
+            return "Some arguments below are invalid."
         if len(self.rows) > MOST_ROWS:
-            return f"There are {len(self.rows)} calls; {MOST_ROWS} are the most. Delete some."
+            return f"There are {len(self.rows)} calls; the maximum is {MOST_ROWS}. Delete some."
         if any(len(said) > LONGEST for said in (*self.turns, *self.answers)):
-            return f"A text below is longer than {LONGEST:,} characters, which is the most. Shorten it."
+            return f"A text below is longer than {LONGEST:,} characters. Shorten it."
         return ""
 
     @property

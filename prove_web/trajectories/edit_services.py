@@ -37,8 +37,8 @@ def mendable(trajectory: Trajectory) -> Example:
     """Raises NotMendable."""
     made = example_of(trajectory)
     if made is None or made.source:
-        why = "was imported, and its tools are not live here" if made else "was recorded by another version"
-        raise NotMendable(f"{trajectory} cannot be mended: it {why}. Reject it, or label it, instead.")
+        why = "was imported, and its tools are not available here" if made else "was recorded by another version"
+        raise NotMendable(f"{trajectory} cannot be edited: it {why}. Reject or label it instead.")
     return made
 
 

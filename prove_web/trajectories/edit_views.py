@@ -69,11 +69,9 @@ def save(request: ProjectRequest, found: Trajectory, example: Example, draft: Dr
     except Rejected as reason:
         return page(request, found, example, draft, {"fault": said(reason, found)})
     except OSError as error:
-        fault = f"The data folder cannot be written to: {error.strerror or error}. Nothing was kept."
+        fault = f"The data folder cannot be written to: {error.strerror or error}. Nothing was saved."
         return page(request, found, example, draft, {"fault": fault})
-    messages.success(
-        request, f"It holds in a fresh world. It is {kept.example} of “{kept.dataset}” now; {found.example} stays."
-    )
+    messages.success(request, f"Saved as {kept.example} in “{kept.dataset}”. {found.example} is unchanged.")
     there = back_to(request) or kept.get_absolute_url()
     return HttpResponse(headers={"HX-Redirect": there}) if request.htmx else redirect(there)
 

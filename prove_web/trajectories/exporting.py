@@ -128,7 +128,7 @@ FORMATS = {
         Format(
             name="jsonl",
             title="JSON lines",
-            told="All that is known of each, and a last line with the digest. It can be imported again.",
+            told="Full records and a last line with the digest. Can be imported again.",
             ending=".jsonl",
             type="application/x-ndjson",
             make=jsonl,
@@ -136,7 +136,7 @@ FORMATS = {
         Format(
             name="parquet",
             title="Parquet",
-            told="Columns to filter by, messages and tools, and the whole record.",
+            told="Columns to filter by, messages, tools and the full record.",
             ending=".parquet",
             type="application/vnd.apache.parquet",
             make=parquet,
@@ -144,7 +144,7 @@ FORMATS = {
         Format(
             name="huggingface",
             title="Hugging Face folder",
-            told="A zip with both splits, card and plots, for datasets.load_dataset; attempts are in rollouts.jsonl.",
+            told="A zip with both splits, card and plots, for datasets.load_dataset; rollouts are in rollouts.jsonl.",
             ending=".zip",
             type="application/zip",
             make=hugging_face,
@@ -152,15 +152,15 @@ FORMATS = {
         Format(
             name="openai",
             title="OpenAI chat",
-            told="Messages with tool calls, and tools: what fine-tuning takes.",
+            told="Messages with tool calls, and tools, for fine-tuning.",
             ending=".openai.jsonl",
             type="application/x-ndjson",
             make=openai,
         ),
         Format(
             name="csv",
-            title="CSV of the table",
-            told="A row each, for a spreadsheet, without the conversations.",
+            title="CSV",
+            told="One row per trajectory, without the conversations.",
             ending=".csv",
             type="text/csv; charset=utf-8",
             make=table,

@@ -29,7 +29,7 @@ class TrajectoryFilter(django_filters.FilterSet):
     )
     split = django_filters.ChoiceFilter(choices=SPLITS, empty_label="Any")
     kind = django_filters.ChoiceFilter(choices=KINDS, empty_label="Any")
-    level = django_filters.ChoiceFilter(choices=LEVELS, empty_label="Any", label="Told at first")
+    level = django_filters.ChoiceFilter(choices=LEVELS, empty_label="Any", label="Information level")
     steps = django_filters.NumberFilter(widget=forms.Select, min_value=0, max_value=100, decimal_places=0)
     server = django_filters.CharFilter(field_name="servers", method="listed", widget=forms.Select, label="Server")
     tool = django_filters.CharFilter(field_name="tools", method="listed", widget=forms.Select, label="Tool")

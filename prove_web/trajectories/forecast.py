@@ -70,11 +70,11 @@ def forecast(spec: Mapping[str, Any]) -> Forecast:
     """What a data set of this specification will be like. Raises NoForecast."""
     path = graph_path(Path(settings.PROVE_DATA) / "graph")
     if not path.exists():
-        raise NoForecast("The dependency graph of today's servers is not built yet; that is done first, in a minute.")
+        raise NoForecast("The dependency graph is not built yet; it is built first, in about a minute.")
     try:
         return drawn(json.dumps(spec, sort_keys=True), str(path))
     except (ValueError, KeyError) as error:
-        raise NoForecast(f"Nothing can be drawn for this: {error}") from None
+        raise NoForecast(f"No conversation can be drawn with these settings: {error}") from None
 
 
 @lru_cache(maxsize=64)
@@ -96,14 +96,14 @@ def drawn(spec: str, path: str) -> Forecast:
 @lru_cache(maxsize=2)
 def load_graph(path: str) -> nx.DiGraph:
     if (graph := read(Path(path))) is None:
-        raise NoForecast("The file of the dependency graph cannot be read; build the graph again.")
+        raise NoForecast("The dependency graph file cannot be read. Rebuild the graph.")
     return graph
 
 
 KINDS = {
-    "NothingFits": "The world shows nothing that fits",
+    "NothingFits": "Nothing in the world fits",
     "StepRefused": "A tool refused",
-    "Rejected": "Rejected when checked",
+    "Rejected": "Validation failed",
     "Stuck": "The conversation got stuck",
 }
 

@@ -36,7 +36,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
         messages.error(request, str(why))
         return redirect(found)
     if differs(found):
-        messages.warning(request, "The servers behave differently now: this world may differ from the trajectory's.")
+        messages.warning(request, "The servers behave differently now: this session may differ from the trajectory.")
     return redirect(session)
 
 
@@ -44,7 +44,7 @@ def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
     """A live session in the world of a trajectory, after so many of its calls. Raises NoWorld."""
     made = example_of(trajectory)
     if made is None:
-        raise NoWorld("There is no world to open: this trajectory cannot be read.")
+        raise NoWorld("Cannot open a session: this trajectory cannot be read.")
     title = f"World of {trajectory.example}" + (f" after call {most}" if most else "")
     with transaction.atomic():
         calls = calls_of(trajectory, made, most)

@@ -36,21 +36,21 @@ def named(plan: Plan) -> str:
 class NewDataset(forms.Form):
     """How many conversations of which kind; each is replayed before it is kept."""
 
-    name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
+    name = forms.CharField(max_length=80, required=False, help_text="Default: “Dataset” and its number.")
     chain = forms.CharField(max_length=400, required=False, widget=forms.HiddenInput)
     tools = forms.CharField(max_length=12_000, required=False, widget=forms.HiddenInput)
     recipe = forms.ChoiceField(
         required=False,
-        help_text="A recipe sets all of the rest: servers, exact counts, the worlds that conversations share.",
-        error_messages={"invalid_choice": "There is no recipe “%(value)s”."},
+        help_text="A recipe sets all other fields: servers, exact counts and the worlds that conversations share.",
+        error_messages={"invalid_choice": "Unknown recipe “%(value)s”."},
     )
     servers = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         initial=list(WARM_SERVERS),
-        help_text="Whose tools it is about. The small policy that comes with the site knows the three that are ticked.",
+        help_text="Servers whose tools are used. The included warm-start policy knows the three that are preselected.",
         error_messages={
-            "required": "Tick at least one server.",
-            "invalid_choice": "There is no server “%(value)s” here, or it is switched off.",
+            "required": "Select at least one server.",
+            "invalid_choice": "Server “%(value)s” does not exist or is switched off.",
         },
     )
     train = forms.IntegerField(
@@ -59,7 +59,7 @@ class NewDataset(forms.Form):
         min_value=10,
         max_value=20_000,
         initial=2_000,
-        help_text="Draws to make, 10 to 20,000; a few are dropped because they repeat another or do not replay.",
+        help_text="Number of draws, 10 to 20,000; duplicates and draws that fail their replay are dropped.",
     )
     held_out = forms.IntegerField(
         widget=WHOLE,
@@ -67,22 +67,22 @@ class NewDataset(forms.Form):
         min_value=0,
         max_value=2_000,
         initial=200,
-        help_text="0 to 2,000, in worlds that share no person or number with the training ones.",
+        help_text="0 to 2,000, in worlds that share no person or number with training.",
     )
     candidates = forms.IntegerField(
         widget=WHOLE,
-        label="Most candidate tools",
+        label="Max candidate tools",
         min_value=5,
         max_value=30,
         initial=8,
-        help_text="5 to 30 that a conversation may see. A small policy with a short context wants few.",
+        help_text="Tools offered in a conversation, 5 to 30. A small policy with a short context needs few.",
     )
     seed = forms.IntegerField(
         widget=WHOLE,
         min_value=0,
         max_value=19,
         initial=0,
-        help_text="0 to 19. The same seed gives the same conversations, another one other worlds.",
+        help_text="0 to 19. The same seed gives the same conversations, another seed other worlds.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
@@ -90,12 +90,12 @@ class NewDataset(forms.Form):
         on = offered(project)
         self.off = [name for name in SERVERS if name not in on]
         self.fields["servers"].choices = [(name, name) for name in on]
-        self.fields["recipe"].choices = [("", "My own, as below"), *((one.name, named(one)) for one in PLANS.values())]
+        self.fields["recipe"].choices = [("", "Custom, as below"), *((one.name, named(one)) for one in PLANS.values())]
         if self.off:
             self.fields["recipe"].help_text += f" {self.without(self.off)}"
         for name in NUMBERS:
             field = self.fields[name]
-            asked = f"This takes a whole number from {field.min_value:,} to {field.max_value:,}."
+            asked = f"Enter a whole number from {field.min_value:,} to {field.max_value:,}."
             field.error_messages = {"required": asked, "invalid": asked}
             for limit in field.validators:
                 limit.message = asked
@@ -116,8 +116,8 @@ class NewDataset(forms.Form):
     @staticmethod
     def without(off: list[str]) -> str:
         return (
-            f"Recipes are about all servers, and {', '.join(off)} {'are' if len(off) > 1 else 'is'} switched off in "
-            "this project: switch on all under Environments, or choose your own servers below."
+            f"Recipes use all servers, and {', '.join(off)} {'are' if len(off) > 1 else 'is'} switched off in this "
+            "project. Switch on all servers under Environments, or select servers below."
         )
 
     def clean_recipe(self) -> str:
@@ -131,7 +131,7 @@ class NewDataset(forms.Form):
         """Tools in order, each after the one that leads to it; the worker refuses those that no edge joins."""
         tools = tools_of(self.cleaned_data["chain"])
         if tools and (not 2 <= len(tools) <= LONGEST_CHAIN or any(name not in TOOLS for name in tools)):
-            raise forms.ValidationError(f"A chain has 2 to {LONGEST_CHAIN} tools. Choose one in the graph again.")
+            raise forms.ValidationError(f"A chain has 2 to {LONGEST_CHAIN} known tools. Select one in the graph.")
         if off := sorted({TOOLS[name][0].name for name in tools} & set(self.off)):
             raise forms.ValidationError(f"Switched off in this project: {', '.join(off)}. See Environments.")
         return tools
@@ -140,13 +140,13 @@ class NewDataset(forms.Form):
         """Tools that every conversation is about one of, in turn."""
         tools = tools_of(self.cleaned_data["tools"])
         if unknown := [name for name in tools if name not in TOOLS]:
-            raise forms.ValidationError(f"There is no tool {unknown[0]}. Choose the tools again.")
+            raise forms.ValidationError(f"Unknown tool {unknown[0]}. Select the tools again.")
         return tools
 
     def require_servers(self, tools: tuple[str, ...]) -> None:
         ticked = self.cleaned_data.get("servers", [])
         if "servers" not in self.errors and (others := [one for one in tools if TOOLS[one][0].name not in ticked]):
-            self.add_error("servers", f"{others[0]} is a tool of {TOOLS[others[0]][0].name}: tick that server too.")
+            self.add_error("servers", f"{others[0]} is a tool of {TOOLS[others[0]][0].name}: select that server too.")
 
     @property
     def more_of(self) -> tuple[str, ...]:

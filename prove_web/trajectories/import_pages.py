@@ -31,7 +31,7 @@ def import_new(request: Any) -> HttpResponse:
     name, size = (sent.name, sent.size) if sent else (request.POST.get("name", ""), request.POST.get("size", ""))
     try:
         if not str(size).isdecimal() or len(str(size)) > 15:
-            raise NotTaken("No file was chosen. Choose one.")
+            raise NotTaken("No file was selected. Select one.")
         upload = uploads.begin(request.project, name, int(size))
         if sent:
             upload.add(0, sent.chunks())
@@ -53,7 +53,7 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
     found = upload_of(request.project, upload)
     at, length = request.GET.get("at", ""), request.headers.get("Content-Length", "")
     if not (at + length).isdecimal() or len(at + length) > 30 or not 0 < int(length or 0) <= PIECE or not at:
-        error = f"A piece says where it begins (?at=) and has 1 to {PIECE:,} bytes."
+        error = f"A chunk needs its offset (?at=) and 1 to {PIECE:,} bytes."
         return JsonResponse({"error": error, "received": found.received}, status=400)
     try:
         received = found.add(int(at), iter(lambda: request.read(1 << 16), b""))
@@ -65,7 +65,7 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
 def describe_error(error: Exception) -> str:
     """Why something was not taken, and what to do."""
     if isinstance(error, OSError):
-        return f"The site cannot keep it ({error.strerror or 'the connection broke'}). Try again, or ask who runs it."
+        return f"The file cannot be stored ({error.strerror or 'connection lost'}). Retry or contact the administrator."
     return str(error)
 
 
@@ -75,7 +75,7 @@ def import_preview(request: Any, upload: Any) -> HttpResponse:
     """The first rows as they would come in; asked to, have a job import them all."""
     found = upload_of(request.project, upload)
     if not found.whole:
-        raise Http404(f"{found.received:,} of {found.size:,} bytes are here.")
+        raise Http404(f"Upload incomplete: {found.received:,} of {found.size:,} bytes received.")
     seen = sample(found)
     given = request.POST or (request.GET if "format" in request.GET else None)
     form = Import(list(seen.first), given, initial=suggested(found, seen.first))

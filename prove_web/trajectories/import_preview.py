@@ -65,21 +65,21 @@ def sample(upload: Upload) -> Sample:
         unit, rows = first_rows(upload.content, upload.folder / HEAD)
     except (UnreadableData, OSError) as why:
         return Sample(problem=str(why).replace(str(upload.content), "The file").replace(str(upload.folder), ""))
-    return Sample(unit, rows) if rows else Sample(problem="There are no rows in it.")
+    return Sample(unit, rows) if rows else Sample(problem="The file has no rows.")
 
 
 class Import(forms.Form):
     """How a file is to be read; for a table, which column is what."""
 
-    name = forms.CharField(max_length=LONGEST, required=False, help_text="Left empty, it is named by its number.")
+    name = forms.CharField(max_length=LONGEST, required=False, help_text="Default: “Dataset” and its number.")
     format = forms.ChoiceField(choices=list(TITLES.items()), label="Format")
     split = forms.ChoiceField(
-        choices=[("", "As the file or its format says"), *SPLITS], required=False, help_text="Benchmarks are held out."
+        choices=[("", "As set by the file or format"), *SPLITS], required=False, help_text="Benchmarks are held out."
     )
     keep_good = forms.BooleanField(
         required=False,
-        label="If rows are bad, import the good ones",
-        help_text="Otherwise nothing comes in. Either way a report names each bad row.",
+        label="Skip invalid rows",
+        help_text="If off, an invalid row stops the import. A report lists the invalid rows.",
     )
 
     def __init__(self, columns: list[str], data: QueryDict | None = None, **kwargs: Any):
@@ -108,7 +108,7 @@ class Import(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("format") == COLUMNS and not {"messages", "query"} & set(self.mapped):
-            raise forms.ValidationError("Say which column has what the user says, or the whole conversation.")
+            raise forms.ValidationError("Map a column to the user message or to the whole conversation.")
         return self.cleaned_data
 
     @property
@@ -138,10 +138,10 @@ def preview_line(one: Fault | Left | ParsedRow | ManifestRow, number: int) -> Pr
         case Left():
             return Previewed(number, "left out", "", why=one.reason)
         case ManifestRow():
-            return Previewed(number, "end", "The digest of the lines before")
+            return Previewed(number, "end", "Digest of the lines above")
     example = one.example
     what = "attempt" if isinstance(one.made, Collected) else example.kind.replace("_", " ")
-    why = "" if one.same_code else "made when its servers behaved differently: no run takes it"
+    why = "" if one.same_code else "created on servers that behaved differently: runs cannot use it"
     calls = said(example.steps)[:SEEN]
     return Previewed(number, what, example.turns[0][:SEEN], len(example.candidates), calls, why)
 

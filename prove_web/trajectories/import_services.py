@@ -29,7 +29,7 @@ def upload_of(project: Project, id: Any) -> Upload:
     """Raises Http404."""
     found = uploads.find_upload(project, id)
     if found is None:
-        raise Http404("This upload is gone. Choose the file again.")
+        raise Http404("This upload no longer exists. Choose the file again.")
     return found
 
 
@@ -55,7 +55,7 @@ def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sam
             shutil.move(upload.content, dataset.job.folder / UPLOAD)
         except FileNotFoundError:  # of two who ask at once, one has it
             shutil.rmtree(dataset.job.folder, ignore_errors=True)
-            raise Http404("This upload is being imported already. See the list of data sets.") from None
+            raise Http404("This upload is already being imported. See the list of datasets.") from None
         enqueue(dataset.job)
     upload.forget()
     return dataset
@@ -66,7 +66,7 @@ def report_of(dataset: Dataset) -> bytes:
     try:
         return (dataset.job.folder / FAULTS).read_bytes()
     except OSError:
-        raise Http404("There is no report on this data set's import.") from None
+        raise Http404("This dataset has no import report.") from None
 
 
 def faults_of(dataset: Dataset) -> list[dict[str, str]]:

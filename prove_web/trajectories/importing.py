@@ -32,7 +32,7 @@ def import_dataset(job_id: str) -> None:
     try:
         load(dataset, rows_of(dataset), mark)
     except (OSError, UnreadableData) as error:
-        fail(dataset, f"The data set was made, but it cannot be read here. {error}")
+        fail(dataset, f"The dataset was created, but its files cannot be read. {error}")
     except Taken:
         return
     else:

@@ -10,11 +10,11 @@ from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Rollout
 
 ROLES = {
-    "tools": "Schemas of the tools",
+    "tools": "Tool schemas",
     "system": "System",
     "user": "User",
     "assistant": "Assistant",
-    "tool": "Results",
+    "tool": "Tool results",
 }
 
 

@@ -57,7 +57,7 @@ def parents(dataset: Dataset) -> Iterator[Link]:
     for _ in range(OLDEST):
         if before is None:
             return
-        yield set_link("Version before", before, dataset.project)
+        yield set_link("Previous version", before, dataset.project)
         before = before.parent
 
 
@@ -65,7 +65,7 @@ def origins(project: Project, origin: dict[str, Any]) -> Iterator[Link]:
     numbers = {"dataset": [origin.get("dataset")], "mix": [part[0] for part in origin.get("mix") or () if part]}
     for key, found in numbers.items():
         for one in project.datasets.filter(number__in=[n for n in found if isinstance(n, int)]):
-            yield set_link("Mixed from" if key == "mix" else "Taken from", one, project)
+            yield set_link("Mixed from" if key == "mix" else "Selected from", one, project)
     if query := origin.get("query"):
         yield Link(
             "Search", str(query), f"{reverse('trajectories', args=project.path)}?{urlencode({'q': query})}", "search"
@@ -74,7 +74,7 @@ def origins(project: Project, origin: dict[str, Any]) -> Iterator[Link]:
         yield from map(queue_link, Queue.objects.filter(project=project, number=number))
     if isinstance(number := origin.get("run"), int):
         for run in project.runs.filter(number=number):
-            yield Link("Attempts of", run.name, reverse("run", args=[*project.path, run.number]), "rocket")
+            yield Link("Rollouts of", run.name, reverse("run", args=[*project.path, run.number]), "rocket")
 
 
 def uses(dataset: Dataset) -> Iterator[Link]:

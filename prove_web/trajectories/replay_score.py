@@ -65,33 +65,33 @@ def judge(example: Example) -> Verdict:
         return Verdict(problem=not_replayed(example))
     missing = [name for name in example.world.servers if name not in SERVERS]
     if missing:
-        return Verdict(problem=f"There is no server {', '.join(missing)} any more, so it cannot be replayed.")
+        return Verdict(problem=f"Missing server: {', '.join(missing)}. The trajectory cannot be replayed.")
     try:
         rollout = oracle(example)
     except StaleExample:
         return Verdict(
             problem=f"{behaves_otherwise(example.world.servers, example.fingerprint).capitalize()}, so it is shown as "
-            "recorded, without a replay. Make a new data set to train on today's servers."
+            "recorded, without a replay. Create a new dataset to train on the current servers."
         )
     except KeyError as gone:
-        return Verdict(problem=f"There is no tool {gone.args[0]} any more, so it cannot be replayed.")
+        return Verdict(problem=f"Missing tool: {gone.args[0]}. The trajectory cannot be replayed.")
     reward = rollout.reward
     if reward is None:
-        return Verdict(problem=f"Its replay broke: {rollout.error}")
+        return Verdict(problem=f"The replay failed: {rollout.error}")
     told = [text for step in example.steps for text in step.observations]
     same = [made.observation for made in rollout.calls] == told and example.digests[-1:] == (rollout.digest,)
-    problem = "" if same else "Its replay ends in another world than was recorded."
+    problem = "" if same else "The replay ends in another state than recorded."
     return Verdict(reward, problem, parts_of(reward), rollout=rollout)
 
 
 def not_replayed(example: Example) -> str:
     """Why an imported conversation with calls has no replay here, and what servers of others made of it."""
     if example.check is None:
-        return "It was imported with calls of tools that are not live here, so it cannot be replayed."
+        return "It was imported with calls of tools that are not available here, so it cannot be replayed."
     servers = ", ".join(example.check.servers)
     if example.check.verdict == "not_checked":
-        said = f"Its calls could not be replayed on {servers} when it was imported: a server broke."
+        said = f"Its calls could not be replayed on {servers} when it was imported: a server failed."
     else:
         verdict = VERDICTS[example.check.verdict]
         said = f"Its calls were replayed twice on {servers} when it was imported, and are {verdict}."
-    return f"{said} Rollouts and replays on such servers are not available here yet."
+    return f"{said} Rollouts and replays on such servers are not supported yet."

@@ -64,7 +64,7 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
     """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
     if run.dataset is None:
         raise InvalidDataset(
-            "A run that is trained elsewhere has no conversations here, so its rollouts make no data set."
+            "A run that is trained elsewhere has no conversations here, so its rollouts cannot be collected."
         )
     chosen = [
         (step, member.index)
@@ -74,10 +74,10 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
         if wanted.wants(group, member)
     ]
     if not chosen:
-        raise InvalidDataset("No rollout of these steps is like that. Choose other steps, or ask for less of them.")
+        raise InvalidDataset("No rollout of these steps matches. Choose other steps or fewer conditions.")
     if len(chosen) > MOST_COLLECTED:
         raise InvalidDataset(
-            f"These are {len(chosen):,} rollouts, and a data set takes {MOST_COLLECTED:,}. Choose fewer steps."
+            f"{len(chosen):,} rollouts match; a dataset holds at most {MOST_COLLECTED:,}. Choose fewer steps."
         )
     spec = {CURATE: {"how": "collect", "run": run.pk}}
     origin = {"run": run.number, **wanted.told}
@@ -90,7 +90,7 @@ class Attempts:
     def __init__(self, dataset: Dataset, spec: dict[str, Any], progress: Progress):
         found = Run.objects.select_related("job", "dataset", "project").filter(pk=spec["run"]).first()
         if found is None:
-            raise InvalidDataset("The run is gone, and its rollouts with it. Collect from another.")
+            raise InvalidDataset("The run and its rollouts were deleted. Collect from another run.")
         self.run, self.dataset, self.progress = found, dataset, progress
         self.chosen: list[tuple[int, int]] = [(step, index) for step, index in chosen_for(dataset.job)]
         self.settings, self.seed = {"run": str(found.job_id)}, 0

@@ -94,7 +94,7 @@ def mixed(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picked:
     kept = [pk for (pk, _), leak in zip(chosen["train"], leaks, strict=True) if not leak]
     picks = [Pick(pk) for pk in (*kept, *(pk for pk, _ in chosen["held_out"]))]
     if not picks:
-        raise InvalidDataset("Nothing is left of these data sets by these weights. Choose others.")
+        raise InvalidDataset("No conversations are left with these weights. Choose others.")
     return Picked(picks, dropped, {"sets": spec["sets"]}, spec["seed"])
 
 
@@ -103,7 +103,7 @@ def rows_in(dataset: Dataset, number: int) -> list[int]:
     rows = Trajectory.objects.of(dataset.project_id).filter(dataset__number=number)
     if found := list(rows.values_list("pk", flat=True)):
         return found
-    raise InvalidDataset(f"Data set {number} is gone, or has no trajectories. Choose another.")
+    raise InvalidDataset(f"Dataset {number} was deleted or has no trajectories. Choose another.")
 
 
 def described(rows: Sequence[int], progress: Progress) -> tuple[list[int], list[Item]]:
@@ -124,8 +124,8 @@ def fetched(picks: Sequence[Pick], progress: Progress, doing: str) -> Iterator[T
         found = Trajectory.objects.in_bulk([pick.row for pick in part])
         if gone := sum(pick.row not in found for pick in part):
             raise InvalidDataset(
-                f"{gone:,} of the trajectories that were chosen are gone: their data set was removed. "
-                "Search again, and make it of what is there."
+                f"{gone:,} of the selected trajectories no longer exist: their dataset was deleted. "
+                "Search again and create the dataset from the results."
             )
         yield from (found[pick.row] for pick in part)
 

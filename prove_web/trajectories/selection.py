@@ -20,7 +20,7 @@ from .models import Dataset, Trajectory
 from .search import Fault, search
 
 VERIFIED = "verified"
-JUDGED = {VERIFIED: "Accepted, and verified by a replay", **{one: f"Verdict “{one}”" for one in VERDICTS}}
+JUDGED = {VERIFIED: "Accepted and verified by replay", **{one: f"Verdict “{one}”" for one in VERDICTS}}
 FIELDS = tuple(name for name in TrajectoryFilter.base_filters if name != "q")
 
 
@@ -64,7 +64,7 @@ def selected(project: Project, given: Mapping[str, str], blind: Blind | None = N
     if given.get("queue"):
         return judged(project, given, blind)
     whole = Dataset.objects.whole().filter(project=project).select_related("job")
-    dataset = one_of(whole, given.get("dataset"), "data set")
+    dataset = one_of(whole, given.get("dataset"), "dataset")
     query = given.get("q", "").replace("\0", "").strip()
     found = search(project, query, dataset, blind)
     narrowing = {name: given[name] for name in FIELDS if given.get(name)}

@@ -26,7 +26,7 @@ def effects(rollout: Rollout, example: Example) -> Effects:
     if example.source or not rollout.calls:
         return found
     if missing := [name for name in where.servers if name not in SERVERS]:
-        return Effects(why=f"There is no server {', '.join(missing)} any more")
+        return Effects(why=f"Missing server: {', '.join(missing)}")
     if example.fingerprint != fingerprint(where.servers):
         return Effects(why="The servers behave differently now")
     world = World.open(where.seed, where.servers, where.size)
@@ -37,7 +37,7 @@ def effects(rollout: Rollout, example: Example) -> Effects:
         try:
             reply = world.call(made.call.name, made.call.arguments)
         except Exception as error:  # a server that breaks ends the replay, not the page
-            found.why = f"{made.call.name} broke ({type(error).__name__})"
+            found.why = f"{made.call.name} failed ({type(error).__name__})"
             break
         found.changes[position] = tuple(changes(before, world))
         if reply.text != made.observation:

@@ -22,14 +22,14 @@ LONG_PATH, OPEN_VALUE, FAILURE = f"path>={LONG}", "level:missing", "status:error
 DIFFICULTY_NAMES = {
     **{f"feature:{name}": label for name, label in FEATURES},
     LONG_PATH: f"Dependent path of {LONG} or more",
-    OPEN_VALUE: "Open value",
+    OPEN_VALUE: "One value missing",
     FAILURE: "Failed call",
 }
 KNOB_NAMES = {
-    "distractors": "Tools of other servers",
-    "enums_stripped": "Hidden value lists",
-    "irrelevance": "Nothing fits",
-    "missing_function": "A missing value or tool",
+    "distractors": "Distractor tools",
+    "enums_stripped": "Enums hidden",
+    "irrelevance": "No matching tool",
+    "missing_function": "Missing value or tool",
 }
 MANNER = ("split", "kind", "level", "persona", "knobs", "features", "path", "errors")
 TOP = 10
@@ -140,18 +140,18 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
                 counts[split][one] += n
         own.update(listed.split(",") if worlds else ())
     unused = [name for name in TOOLS if name not in own]
-    never = f"{len(unused)} never called: {', '.join(unused)}" if unused else ""
+    never = f"{len(unused)} not called: {', '.join(unused)}" if unused else ""
     return Stats(
         train=kinds["train"].total(),
         held_out=kinds["held_out"].total(),
         kinds=chart("Kinds", "kind", kinds, KIND_NAMES),
-        steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the right act is to call nothing"),
-        levels=chart("Told at first", "level", levels, LEVEL_NAMES),
-        servers=chart("Servers in the world", "server", servers),
+        steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the correct action is no call"),
+        levels=chart("Information level", "level", levels, LEVEL_NAMES),
+        servers=chart("Servers", "server", servers),
         tools=chart("Tools called", "tool", tools, note=never),
         difficulties=build_search_chart("Difficulty", "feature", difficulties, DIFFICULTY_NAMES),
-        knobs=build_search_chart("Made harder by", "knob", knobs, KNOB_NAMES),
-        personas=build_search_chart("Manner of the user", "persona", personas, {}),
+        knobs=build_search_chart("Difficulty knobs", "knob", knobs, KNOB_NAMES),
+        personas=build_search_chart("Style", "persona", personas, {}),
     )
 
 

@@ -63,7 +63,7 @@ class JobReporter:
         left = self.pace.left(done, total, line, at)
         if at - self.told_at >= OFTEN:
             self.told_at = at
-            room_for("a data set")
+            room_for("a dataset")
             self("progress", done=done, total=total, line=line, seconds_left=left)
 
 
@@ -101,7 +101,7 @@ def beating(job: Job, every: float = BEAT) -> Iterator[None]:
             try:
                 record(str(job.pk), job.attempt, [])
             except DatabaseError as error:
-                log.warning("No sign of life: %s", error)
+                log.warning("Heartbeat failed: %s", error)
         connection.close()
 
     thread = threading.Thread(target=beat, name=f"beat of {job.pk}", daemon=True)
@@ -155,7 +155,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
     except (InvalidDataset, NoRollouts, NoRoom, UnreadableData) as why:
         over = {"state": State.FAILED, "error": str(why), "result": {}}
     except OSError as error:
-        told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."
+        told = f"{error.filename or 'The data folder'}: {error.strerror}. Free space or fix the cause, then resume."
         over = {"state": State.FAILED, "error": told, "result": {}}
     except Exception as error:
         log.exception("The job %s failed", job.pk)

@@ -68,7 +68,7 @@ def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     made = example_of(found)
     try:
         if made is None:
-            raise NotSpelled("Its record cannot be read, so there is nothing to spell.")
+            raise NotSpelled("The record cannot be read, so it has no tokens to show.")
         folder = models.get(model) or settings.BASE_DIR / "training_worker" / "trainer" / WARM
         context["spelled"] = spelled(str(folder), serialize_prompt(made, rollout_of(found) or recorded(made)))
     except NotSpelled as why:
@@ -83,7 +83,7 @@ def serialize_prompt(example: Example, rollout: Rollout) -> str:
     try:
         tools = get_tool_schemas(example)
     except KeyError as name:
-        raise NotSpelled(f"There is no tool {name} any more, so what the model was shown is not known.") from None
+        raise NotSpelled(f"Missing tool: {name}. The prompt cannot be rebuilt.") from None
     opening, rest = ([json.loads(dumps(one)) for one in part] for part in (said[:first], said[first:]))
     return json.dumps({"opening": opening, "rest": rest, "tools": list(tools)})
 
@@ -93,13 +93,13 @@ def spelled(folder: str, question: str) -> Spelled:
     """By a child process: the site itself loads no model library. Raises NotSpelled."""
     command = [sys.executable, "-m", "training_worker.trainer.tokenize_cli", folder]
     if not room.acquire(timeout=PATIENCE):
-        raise NotSpelled("Others are looking at tokens just now. Try again in a moment.")
+        raise NotSpelled("The tokenizer is busy. Try again in a moment.")
     try:
         done = subprocess.run(
             command, cwd=settings.BASE_DIR, input=question, capture_output=True, text=True, timeout=PATIENCE
         )
     except subprocess.TimeoutExpired:
-        raise NotSpelled(f"Its tokens were not there after {PATIENCE:.0f} seconds.") from None
+        raise NotSpelled(f"The tokenizer did not finish within {PATIENCE:.0f} seconds.") from None
     finally:
         room.release()
     if done.returncode:
@@ -109,7 +109,7 @@ def spelled(folder: str, question: str) -> Spelled:
 
 def reason(told: str) -> str:
     """The last line of what the child said, without names of modules."""
-    last = (told.strip().splitlines() or ["It ended without a word."])[-1]
+    last = (told.strip().splitlines() or ["The tokenizer failed without a message."])[-1]
     if "No module named" in last:
-        return "The packages of the trainer are not installed here, so nothing can be spelled: run `make setup`."
+        return "The trainer packages are not installed, so tokens cannot be shown. Run `make setup`."
     return last.rpartition("Error: ")[2]

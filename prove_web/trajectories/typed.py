@@ -20,19 +20,19 @@ class NotArguments(Exception):
 def arguments_of(typed: str) -> dict[str, Any]:
     """Raises NotArguments."""
     if len(typed) > LONGEST:
-        raise NotArguments(f"The arguments have {len(typed):,} characters; {LONGEST:,} are the most.")
+        raise NotArguments(f"The arguments have {len(typed):,} characters; the limit is {LONGEST:,}.")
     try:
         given = json.loads(typed or "{}", parse_constant=refused, parse_float=finite)
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}, character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise NotArguments(f"The arguments are not JSON{where}. Write an object, such as {{}}.") from None
+        raise NotArguments(f"The arguments are not valid JSON{where}. Enter an object, such as {{}}.") from None
     if not isinstance(given, dict):
-        raise NotArguments('The arguments have to be an object of names and values, such as {"id": "…"}.')
+        raise NotArguments('The arguments must be an object of names and values, such as {"id": "…"}.')
     layers = list(walked(given))
     if len(layers) > DEEPEST:
-        raise NotArguments(f"The arguments have more than {DEEPEST} lists and objects within each other.")
+        raise NotArguments(f"The arguments are nested more than {DEEPEST} levels deep.")
     if any(isinstance(one, str) and NO_TEXT.search(one) for layer in layers for one in layer):
-        raise NotArguments("A text in the arguments has a character that is none, such as \\u0000. Leave it out.")
+        raise NotArguments("A text in the arguments has an invalid character, such as \\u0000. Remove it.")
     return given
 
 

@@ -59,13 +59,13 @@ class Upload:
         received = self.received
         room_for(f"“{self.name}”", self.size - received)
         if at != received:
-            raise NotTaken(f"{received:,} bytes are here; send what follows them.")
+            raise NotTaken(f"{received:,} bytes were received; continue from there.")
         try:
             with self.content.open("r+b") as file:
                 file.seek(at)
                 for piece in pieces:
                     if file.tell() + len(piece) > self.size:
-                        raise NotTaken(f"More came than the {self.size:,} bytes that were announced. Begin again.")
+                        raise NotTaken(f"More than the announced {self.size:,} bytes were received. Start again.")
                     file.write(piece)
         except (NotTaken, OSError):
             os.truncate(self.content, at)  # a piece is here whole or not at all
@@ -83,18 +83,18 @@ def root() -> Path:
 def begin(project: Project, name: str, size: int) -> Upload:
     """Room for a file, before a byte of it is sent. Raises NotTaken, NoRoom, OSError."""
     if size < 1:
-        raise NotTaken("There is nothing in this file. Choose another.")
+        raise NotTaken("The file is empty. Choose another.")
     if size > MOST_PACKED:
         raise NotTaken(
-            f"This file has {size:,} bytes; {MOST_PACKED:,} is the most. Pack it with gzip or zstd, or part it."
+            f"The file has {size:,} bytes; the limit is {MOST_PACKED:,}. Compress it with gzip or zstd, or split it."
         )
     forget_old()
     if sum(one.project == project.pk for one in on_their_way()) >= MOST_UPLOADS:
         raise NotTaken(
-            f"{MOST_UPLOADS:,} files are on their way to this project, which is the most. Import them, or wait: each "
-            "is removed a day after it was begun."
+            f"This project has {MOST_UPLOADS:,} pending uploads, the maximum. Import them, or wait: each is removed "
+            "one day after it was started."
         )
-    room_for(f"“{Path(name).name[:120]}” and what is made of it", 2 * size + promised(project))
+    room_for(f"“{Path(name).name[:120]}” and its dataset", 2 * size + promised(project))
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()

@@ -81,7 +81,7 @@ def version_of(project: Project, user: User, name: str, selection: Selection) ->
 def split_of(project: Project, user: User, form: Split, source: Dataset) -> Dataset:
     """The data set that a valid form asks for. Raises NotMade."""
     if source.holds != Dataset.Holds.DEMONSTRATIONS:
-        raise InvalidDataset("Attempts are not split: they keep the side of what they were asked.")
+        raise InvalidDataset("Rollouts cannot be split: each keeps the split of its example.")
     chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
     origin = {"split": source.number, **form.asked}
     spec = {CURATE: {"how": "split", **form.asked}}
@@ -118,5 +118,5 @@ def get_complete_dataset(project: Project, number: int) -> Dataset:
         Dataset.objects.select_related("job", "parent__job", "project__organisation"), project=project, number=number
     )
     if found.job.state != State.DONE or found.loading_at or not found.trajectories.exists():
-        raise Http404(f"Data set {number} is not made yet.")
+        raise Http404(f"Dataset {number} is not complete yet.")
     return found

@@ -82,7 +82,7 @@ def launch(
             shutil.rmtree(dataset.job.folder, ignore_errors=True)
             if isinstance(error, OSError):
                 raise InvalidDataset(
-                    f"The data folder takes nothing more ({error.strerror}). Ask who runs the site."
+                    f"The data folder cannot be written to ({error.strerror}). Contact the site administrator."
                 ) from None
             raise
     return dataset
@@ -101,7 +101,7 @@ def begin(
     """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
     lock_active_project(project)  # of two at once, one is numbered first
     number = next_number(project, Dataset, Deletion.Kind.DATASET)
-    name = name.strip()[:LONGEST] or f"Data set {number}"
+    name = name.strip()[:LONGEST] or f"Dataset {number}"
     job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
     rest = {"holds": holds, "parent": parent, "origin": dict(origin or {})}
     return Dataset.objects.create(project=project, number=number, name=name, job=job, **rest)
@@ -119,11 +119,11 @@ def held_by(rows: QuerySet[Trajectory]) -> str:
     """What a data set of these rows holds. Raises NotMade."""
     kinds = set(rows.order_by().values_list("dataset__holds", flat=True).distinct())
     if not kinds:
-        raise InvalidDataset("Nothing was found, so there is nothing to make a data set of. Search for something else.")
+        raise InvalidDataset("No trajectories match. Change the search.")
     if len(kinds) > 1:
         raise InvalidDataset(
-            "Some of these are demonstrations and some are a policy's attempts, and a data set holds one or the "
-            "other. Narrow the search to one of them, say with is:rollout or to one data set."
+            "Some of these are demonstrations and some are rollouts; a dataset holds one or the other. "
+            "Narrow the search to one of them, such as with has:rollout, or to one dataset."
         )
     return str(kinds.pop())
 
@@ -143,5 +143,5 @@ def chosen_for(job: Job) -> list[Any]:
         return list(json.loads((job.folder / CHOSEN).read_text("utf-8")))
     except (OSError, ValueError):
         raise InvalidDataset(
-            f"The list of what “{job.title}” was to be made of is gone from the data folder. Make it anew."
+            f"The selection for “{job.title}” is missing from the data folder. Create the dataset again."
         ) from None

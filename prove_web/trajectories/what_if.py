@@ -24,7 +24,7 @@ from .replay_score import example_of
 from .typed import NotArguments, arguments_of
 
 UNPROCESSABLE = 422
-BLIND = "You have yet to review this without knowing its reward. Complete your review, then ask again."
+BLIND = "Your blind review of this item is not complete. Complete it, then try again."
 
 
 class NotPossible(Exception):
@@ -54,7 +54,7 @@ def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse
         return redirect(found)
     made = example_of(found)
     if made is None:
-        return answered(request, found.get_absolute_url(), "This trajectory cannot be read, so nothing of it is run.")
+        return answered(request, found.get_absolute_url(), "This trajectory cannot be read, so it cannot be replayed.")
     if blind_since(found, request.user) is not None:
         return answered(request, found.get_absolute_url(), BLIND)
     rollout, _, config, _ = done(found, made)
@@ -80,7 +80,7 @@ def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
     """What was asked for. Raises NotPossible."""
     number = request.POST.get("call", "")
     if not (number.isdecimal() and len(number) < 6 and 1 <= int(number) <= len(rollout.calls)):
-        raise NotPossible(f"There is no call {number[:20]!r} here. Load the page again.")
+        raise NotPossible(f"Unknown call {number[:20]!r}. Reload the page.")
     if request.POST.get("do") == "drop":
         return Edit(int(number) - 1)
     tool = request.POST.get("tool", "").strip()[:200]
@@ -93,15 +93,15 @@ def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
 def run(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig) -> Counterfactual:
     """Raises NotPossible."""
     if missing := [name for name in example.world.servers if name not in SERVERS]:
-        raise NotPossible(f"There is no server {', '.join(missing)} any more, so nothing can be run.")
+        raise NotPossible(f"Missing server: {', '.join(missing)}. The calls cannot be replayed.")
     if not rollout.valid:
-        raise NotPossible("This attempt failed for no fault of the policy; it has no score to compare with.")
+        raise NotPossible("The policy did not cause the failure of this rollout, so it has no score to compare with.")
     try:
         Attempt(example)
     except UnreadableData as error:
-        raise NotPossible(f"{error} Until then nothing of it can be run.") from None
+        raise NotPossible(f"{error} Until then the calls cannot be replayed.") from None
     except KeyError as error:
-        raise NotPossible(f"There is no tool {error.args[0]} any more, so nothing can be run.") from None
+        raise NotPossible(f"Missing tool: {error.args[0]}. The calls cannot be replayed.") from None
     return counterfactual(example, rollout, edit, config)
 
 

@@ -43,7 +43,7 @@ from .worker_drain import drains
 
 QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait
-REFUSED = "This token is not good here, or not any more. Ask an owner of the team to enrol the machine anew."
+REFUSED = "This token is invalid, expired or revoked. Ask an owner of the team to enrol the machine again."
 # What odd things raise on their way into the database, NotTaken among them.
 UNREADABLE: tuple[type[Exception], ...] = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 UNREADABLE += (RecursionError, ValidationError, DataError, IntegrityError)
@@ -65,9 +65,9 @@ def enrolled(view: Answer) -> Answer:
         except InvalidEvent as error:
             return JsonResponse({"error": str(error)}, status=400)
         except UNREADABLE as error:
-            return JsonResponse({"error": f"This could not be read: {error}"}, status=400)
+            return JsonResponse({"error": f"Invalid request: {error}"}, status=400)
         except message_broker.UNREACHABLE:
-            return JsonResponse({"error": "The site's broker does not answer; ask again."}, status=503)
+            return JsonResponse({"error": "The site's broker does not answer; retry."}, status=503)
 
     return anyone(csrf_exempt(never_cache(guarded)))
 
@@ -178,7 +178,7 @@ def at_work(enrolment: Enrolment, job: Any, attempt: Any) -> Job:
     """The job that the machine is at. Raises NotTaken."""
     found = job_of(enrolment, job)
     if found is None or found.worker != enrolment.worker or found.state not in AT_WORK or found.attempt != int(attempt):
-        raise NotTaken("You are not at this attempt at this job.")
+        raise NotTaken("This machine is not running this attempt of the job.")
     return found
 
 
@@ -190,7 +190,7 @@ def tell(request: Any) -> HttpResponse:
     alive(enrolment, told)
     attempt, job = int(told["attempt"]), job_of(enrolment, told["job"])
     if job is None:
-        raise NotTaken("There is no such job.")
+        raise NotTaken("No such job.")
     mine = job.worker == enrolment.worker and job.attempt == attempt
     if mine and not job.ended:
         job = record(str(job.pk), attempt, list(events(told["events"], job, enrolment.worker))) or job
@@ -205,7 +205,7 @@ def get_file(request: Any) -> HttpResponse:
     mine = at_work(request.enrolment, request.GET["at"], request.GET["attempt"])
     job, name = request.GET["job"], request.GET["name"]
     if (job, name) not in set(needed(mine)):
-        raise NotTaken("This job does not take that file.")
+        raise NotTaken("This job does not need that file.")
     return FileResponse(path_of(job, name, settings.PROVE_DATA).open("rb"))
 
 
@@ -217,14 +217,14 @@ def put_file(request: Any) -> HttpResponse:
     job = at_work(request.enrolment, asked["job"], asked["attempt"])
     size = int(request.headers.get("Content-Length") or 0)
     if not 0 <= size <= PIECE or "Transfer-Encoding" in request.headers:
-        raise NotTaken(f"A piece has at most {PIECE:,} bytes, and says how many (Content-Length).")
+        raise NotTaken(f"A chunk has at most {PIECE:,} bytes and needs a Content-Length.")
     try:
         admit(job, request.enrolment, size)
         take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")
     except (Full, DiskFull) as error:
         return JsonResponse({"error": str(error)}, status=507)
     except OSError as error:
-        return JsonResponse({"error": f"The site cannot keep it ({error.strerror})."}, status=507)
+        return JsonResponse({"error": f"The site cannot store the file ({error.strerror})."}, status=507)
     return JsonResponse({})
 
 

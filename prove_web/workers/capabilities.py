@@ -26,9 +26,9 @@ def asks_an_endpoint(job: Job) -> bool:
 def lacks(job: Job, told: dict[str, Any]) -> str:
     """What of a job the machine cannot do; "" when it can. `told` is as worker_info.py has it."""
     if asks_an_endpoint(job):
-        return "it asks an endpoint, whose key never leaves the site: the site's own workers do it"
+        return "it calls an endpoint, whose key never leaves the site: only the site's own workers run it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):
-        return "work of this kind is done by the site's own workers"
+        return "only the site's own workers run this kind of job"
     if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in told.get("benchmarks", ()):
         return f"it does not have {KNOWN[benchmark].title if benchmark in KNOWN else benchmark}"
     if (name := ground_of(job)) != WARM and not OF_RUN.fullmatch(name) and name not in told.get("models", ()):

@@ -24,7 +24,7 @@ from .quota import tidy
 
 BYTES = 32
 PREFIX = "join_"  # a token that began with a dash would be taken for an option of the command
-WHY = "The machine that was at it may no longer work for this team."
+WHY = "The machine that ran it was revoked."
 
 
 def enrol(organisation: Organisation, user: User, name: str, days: int) -> tuple[Enrolment, str]:

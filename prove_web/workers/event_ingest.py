@@ -59,10 +59,10 @@ def check(number: int, kind: str, data: dict[str, Any], job: Job) -> None:
     evaluates = job.kind == Kind.EVALUATE
     if kind == "items":
         if not evaluates:
-            raise InvalidEvent(f"{about}: only the job of an evaluation has items.")
+            raise InvalidEvent(f"{about}: only evaluation jobs have items.")
         check_folder(about, data["folder"], job)
         if data["identity"]["benchmark"] != job.spec.get("benchmark"):
-            raise InvalidEvent(f"{about}, field identity.benchmark: the job is not about it.")
+            raise InvalidEvent(f"{about}, field identity.benchmark: not the benchmark of the job.")
     if kind == "ended":
         check_end(about, data, job)
 
@@ -70,7 +70,7 @@ def check(number: int, kind: str, data: dict[str, Any], job: Job) -> None:
 def check_end(about: str, data: dict[str, Any], job: Job) -> None:
     state, result = data["state"], data["result"]
     if state not in ENDS:
-        raise InvalidEvent(f"{about}, field state: {clipped(state)!r} is none of {', '.join(ENDS)}.")
+        raise InvalidEvent(f"{about}, field state: {clipped(state)!r} is not one of {', '.join(ENDS)}.")
     if job.trains:
         check_result(about, result)
     if job.kind == Kind.TRIAL and state == State.DONE:
@@ -86,4 +86,4 @@ def check_folder(about: str, folder: Any, job: Job) -> None:
     own = f"jobs/{job.pk}/"
     inside = str(folder).removeprefix(own)
     if not str(folder).startswith(own) or not inside.startswith(f"{OUT}/{RESULTS}/") or not plain(inside):
-        raise InvalidEvent(f"{about}, field folder: the results of a job lie in its own folder.")
+        raise InvalidEvent(f"{about}, field folder: must be in the job's own folder.")

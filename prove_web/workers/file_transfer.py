@@ -132,15 +132,15 @@ def plain(name: str) -> bool:
 def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> None:
     """A piece of a file; with the last one the whole takes the place of what was there. Raises NotTaken and OSError."""
     if not plain(name):
-        raise NotTaken("This is not the name of a file that a job leaves.")
+        raise NotTaken("Invalid file name for a job result.")
     target = job.folder / name
     if not target.parent.resolve().is_relative_to(job.folder.resolve()):
-        raise NotTaken("This leads out of the job's folder.")
+        raise NotTaken("The path leads out of the job's folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(target.name + PARTIAL)
     with draft.open("wb" if at == 0 else "r+b") as file:
         if file.seek(0, 2) != at:
-            raise NotTaken(f"{file.tell():,} bytes are here; begin again with the first.")
+            raise NotTaken(f"{file.tell():,} bytes are here; start again from the first.")
         for piece in pieces:
             file.write(piece)
     if last:
@@ -157,7 +157,7 @@ def require_rollouts(name: str, draft: Path) -> None:
         require_decodable(draft)
     except UnreadableData as why:
         draft.unlink()
-        raise NotTaken(f"{name} is not taken: {why}") from None
+        raise NotTaken(f"{name} is refused: {why}") from None
 
 
 def grounded(job: Job, adapter: Path) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def grounded(job: Job, adapter: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise NotTaken(f"This is no {ADAPTER_CONFIG}.")
+        raise NotTaken(f"This is not a valid {ADAPTER_CONFIG}.")
     base = folder_of(job.project, base_of(job))
     return {**told, "base_model_name_or_path": str(base or job.folder / GONE)}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django import forms
 
-DAYS = (("1", "A day"), ("30", "30 days"), ("365", "A year"))
+DAYS = (("1", "1 day"), ("30", "30 days"), ("365", "1 year"))
 
 
 class EnrolForm(forms.Form):
-    name = forms.CharField(label="Machine", max_length=40, help_text="What pages call it, such as the name of its GPU.")
+    name = forms.CharField(label="Machine", max_length=40, help_text="Display name, such as the name of its GPU.")
     days = forms.ChoiceField(
-        label="Token is good for", choices=DAYS, initial="30", help_text="The machine is refused after that."
+        label="Expires in", choices=DAYS, initial="30", help_text="After that the machine is refused."
     )

@@ -89,15 +89,16 @@ def of_queue(queue: str, jobs: Any) -> list[Job]:
 def why(job: Job, place: int, workers: int, free: int) -> str:
     """Why it does not run yet; `place` is its place among those that could start, from 1."""
     if not ready(job):
-        stands = "" if job.after.state in (State.QUEUED, *AT_WORK) else f", which is {job.after.state}: resume that one"
-        return f"Waits for “{job.after}”{stands}"
+        stands = "" if job.after.state in (State.QUEUED, *AT_WORK) else f", which is {job.after.state}: resume it"
+        return f"Waiting for “{job.after}”{stands}"
     if not workers:
         return "No worker serves this queue"
     if job.sent_at is None:
-        return "The broker has not taken it yet; it is asked again within seconds"
+        return "The broker has not accepted it yet; retrying within seconds"
     if place <= free:
-        return "A worker takes it in a moment"
-    return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1 - max(0, free)} go before it"
+        return "About to start"
+    ahead = place - 1 - max(0, free)
+    return f"{ahead} job{'s' * (ahead != 1)} ahead" if ahead else "Next, when a worker is free"
 
 
 def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
@@ -108,7 +109,7 @@ def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
     if not all(missing.values()):
         return turn
     said = "; ".join(f"“{name}”: {what}" for name, what in missing.items())
-    return replace(turn, why=f"No worker that is here can do it. {said}", seconds=None)
+    return replace(turn, why=f"No available worker can run it. {said}", seconds=None)
 
 
 def expected(

@@ -62,14 +62,14 @@ def admit(job: Job, enrolment: Enrolment, size: int) -> None:
     try:
         room_for("what a machine sends", size)
     except NoRoom as error:
-        raise DiskFull(f"{error} It asks again once there is room.") from None
+        raise DiskFull(f"{error} The machine retries once there is room.") from None
     most = (settings.JOB_GB * GB, settings.MACHINE_GB * GB)
     if tally.over(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):
-        why = f"“{enrolment}” left more than {settings.JOB_GB} GB of this job at the site, the most that a job may."
-        fail(job, f"{why} Keep fewer checkpoints or rollouts; who runs the site can allow more (PROVE_JOB_GB).")
+        why = f"“{enrolment}” uploaded more than {settings.JOB_GB} GB for this job, the limit per job."
+        fail(job, f"{why} Keep fewer checkpoints or rollouts; the site operator can raise it (PROVE_JOB_GB).")
     if tally.over(f"machine {enrolment.pk}", size, most[1], lambda: size_of(folders(enrolment))):
-        why = f"“{enrolment}” left more than {settings.MACHINE_GB} GB at the site, the most that a machine may."
-        fail(job, f"{why} Delete runs that it did; who runs the site can allow more (PROVE_MACHINE_GB).")
+        why = f"“{enrolment}” uploaded more than {settings.MACHINE_GB} GB, the limit per machine."
+        fail(job, f"{why} Delete runs of this machine; the site operator can raise it (PROVE_MACHINE_GB).")
 
 
 def folders(enrolment: Enrolment) -> Iterator[Path]:

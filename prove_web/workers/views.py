@@ -27,8 +27,8 @@ from .worker_status import QUEUES, workers
 
 ROWS, MOST_ENROLMENTS = 25, 50
 MOVED = {
-    "first": "“{}” goes first of the jobs of this project.",
-    "last": "“{}” goes last of the jobs of this project.",
+    "first": "“{}” is now first among the jobs of this project.",
+    "last": "“{}” is now last among the jobs of this project.",
     "up": "“{}” was moved up.",
     "down": "“{}” was moved down.",
 }
@@ -63,9 +63,9 @@ def job_move(request: ProjectRequest, job: UUID) -> HttpResponse:
     found = get_object_or_404(Job.objects.select_related("project__organisation"), project=request.project, pk=job)
     to = request.POST.get("to", "")
     if to not in MOVED:
-        messages.error(request, "A job is moved up, down, first or last; this was none of them.")
+        messages.error(request, "Unknown move. Choose up, down, first or last.")
     elif move(found, to) < 0:
-        messages.info(request, f"“{found.title}” has left the queue meanwhile; nothing was moved.")
+        messages.info(request, f"“{found.title}” is no longer queued; nothing was moved.")
     else:
         messages.success(request, MOVED[to].format(found.title))
     return back(request, found)
@@ -112,8 +112,8 @@ def enrolment_new(request: ProjectRequest) -> HttpResponse:
 def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
     found = get_object_or_404(request.organisation.enrolments, pk=enrolment)
     jobs = revoke(found)
-    lost = f" {jobs} job{'s' * (jobs != 1)} of it will be taken by another worker." if jobs else ""
-    messages.success(request, f"“{found.name}” is refused from now on.{lost}")
+    lost = f" Its {jobs} job{'s' * (jobs != 1)} will go to another worker." if jobs else ""
+    messages.success(request, f"“{found.name}” revoked.{lost}")
     return redirect("workers", *request.project.path)
 
 
@@ -124,8 +124,8 @@ def enrolment_drain(request: ProjectRequest, enrolment: int) -> HttpResponse:
     found, drains = get_object_or_404(request.organisation.enrolments, pk=enrolment), request.POST.get("on") == "1"
     drain(found, drains)
     if drains:
-        said = "finishes what it is at and takes no more jobs, started anew or not, until you let it"
+        said = "finishes its current jobs and takes no new ones, also after a restart, until you resume it"
         messages.success(request, f"“{found.name}” {said}.")
     else:
-        messages.success(request, f"“{found.name}” takes jobs again.")
+        messages.success(request, f"“{found.name}” resumed: it takes jobs again.")
     return redirect("workers", *request.project.path)

@@ -21,8 +21,8 @@ from .worker_drain import draining
 
 QUEUES = {
     "training": "Runs, and evaluations that load a model",
-    "synthesis": "Graphs, data sets, and evaluations without a model",
-    FILES: "Data sets made of others, and exports",
+    "synthesis": "Graphs, datasets, and evaluations without a model",
+    FILES: "Datasets derived from others, and exports",
 }
 MOST_SILENT = 30.0  # seconds; three heartbeats
 

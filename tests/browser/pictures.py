@@ -104,7 +104,7 @@ def evaluate(site: Site, page: Page) -> None:
         page.goto(f"{HERE}evaluations/new/?benchmark=worlds")
         names = page.locator("#id_policy option").evaluate_all("all => all.map(one => [one.value, one.text])")
         page.locator("#id_policy").select_option(next(value for value, text in names if policy in text.lower()))
-        page.get_by_label("Items of each category").fill("2")
+        page.get_by_label("Items per category").fill("2")
         page.get_by_role("button", name="Evaluate").click()
         page.wait_for_url(f"**/evaluations/{number}/")
         query = f"SELECT state FROM live_job WHERE kind = 'evaluate' ORDER BY created_at LIMIT 1 OFFSET {number - 1}"

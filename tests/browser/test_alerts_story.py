@@ -12,7 +12,7 @@ from tests.site.running import Site
 from .test_pages import SIZES, faults
 
 HERE = "/my-team/demo/"
-IDLE = "No calls where some are due"
+IDLE = "No calls where expected"
 REPORTED = """
 from prove_web.accounts.models import Project
 from prove_web.live.ingest import record
@@ -32,13 +32,13 @@ def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(
     site: Site, within: Callable[[str], Any], page: Page
 ) -> None:
     page.goto(f"{HERE}alerts/")
-    page.get_by_role("link", name="Choose rules").click()
+    page.get_by_role("link", name="Add rules").click()
     assert faults(page) == []
-    page.get_by_role("button", name="Add the ticked ones").click()
+    page.get_by_role("button", name="Add selected").click()
     page.get_by_role("link", name=IDLE).click()
     page.get_by_label("Threshold").fill("0.8")
-    page.get_by_role("button", name="Keep").click()
-    expect(page.get_by_text("is changed.")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("saved. Active runs")).to_be_visible()
     within(REPORTED)
     site.wait(lambda: site.rows("SELECT COUNT(*) FROM alerts_alert WHERE value = 1.0")[0][0])
     page.goto(f"{HERE}alerts/")
@@ -51,7 +51,7 @@ def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(
     expect(banner).to_contain_text(IDLE)
     run = page.url
     banner.get_by_role("link", name=IDLE).click()
-    expect(page.get_by_role("heading", name="What to try")).to_be_visible()
+    expect(page.get_by_role("heading", name="Suggested fixes")).to_be_visible()
     for size in ("narrow", "wide"):
         page.set_viewport_size(SIZES[size])
         assert faults(page) == []

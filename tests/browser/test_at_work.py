@@ -44,7 +44,7 @@ def at_work(done_run: Site, chromium: Browser, signed_in: dict) -> Iterator[str]
 @pytest.mark.long
 def test_a_running_rollout_is_watched_as_it_happens(at_work: str, page: Page) -> None:
     page.goto(at_work)
-    page.get_by_role("link", name="Watch", exact=True).click()
+    page.get_by_role("link", name="Live rollout", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile(r"^Step \d+"))).to_be_visible()
     expect(page.get_by_label("Conversation", exact=True).get_by_text("User").first).to_be_visible()
     page.evaluate("window.untouched = true")
@@ -64,13 +64,13 @@ def test_what_waits_is_raised_and_cancelled_and_its_order_is_seen(at_work: str, 
     rows = page.locator(".queue-table tbody tr").filter(has_text="Waits")
     expect(rows).to_contain_text(["Waits first", "Waits second"])
     page.get_by_role("button", name="Move Waits second first").click()
-    expect(page.get_by_text("“Waits second” goes first")).to_be_visible()
+    expect(page.get_by_text("“Waits second” is now first")).to_be_visible()
     expect(rows).to_contain_text(["Waits second", "Waits first"])
     look_at("queue/", page)
     page.set_viewport_size({"width": 1440, "height": 900})
     for name in ("Waits first", "Waits second"):
         page.get_by_role("button", name=f"Cancel {name}").click()
-        expect(page.get_by_role("button", name=f"Put {name} back")).to_be_visible()
+        expect(page.get_by_role("button", name=f"Requeue {name}")).to_be_visible()
     expect(rows).to_have_count(0)
 
     page.goto(f"{HERE}workers/")

@@ -26,7 +26,7 @@ def test_a_tool_is_found_by_a_word_of_its_description_and_the_address_holds_the_
     page.get_by_label("Kind").select_option("Writes")
     page.wait_for_url(re.compile("kind=write"))
     page.get_by_text("More filters").click()
-    page.get_by_label("Takes", exact=True).select_option("AccountId")
+    page.get_by_label("Input ID type", exact=True).select_option("AccountId")
     page.wait_for_url(re.compile("takes=AccountId"))
     expect(page.locator(".tool-cell a")).to_have_text(["transfer_money"])
     page.get_by_role("link", name="Tool", exact=True).click()
@@ -42,7 +42,7 @@ def test_a_tool_is_called_wrongly_and_then_rightly_from_its_page(site: Site, pag
     page.get_by_role("button", name="Call", exact=True).click()
     expect(page.get_by_text("It must be an integer.")).to_be_visible()
     page.get_by_role("button", name="Example").click()
-    expect(page.get_by_text(re.compile("transfer_money does it"))).to_be_visible()
+    expect(page.get_by_text(re.compile("transfer_money succeeds"))).to_be_visible()
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile(r"/sessions/\d+/"))
     expect(page.locator("#result")).to_contain_text(re.compile(r"rows? changed"))
@@ -51,7 +51,7 @@ def test_a_tool_is_called_wrongly_and_then_rightly_from_its_page(site: Site, pag
 def test_the_palette_is_used_by_the_keyboard_alone(site: Site, page: Page) -> None:
     page.goto(f"{HERE}servers/maps/")
     page.keyboard.press("Control+k")
-    box = page.get_by_role("combobox", name=re.compile("Find tools"))
+    box = page.get_by_role("combobox", name=re.compile("Search project: tools"))
     expect(box).to_be_focused()
     expect(page.get_by_role("option", name="Servers").first).to_be_visible()
     page.keyboard.type("own accounts")
@@ -70,7 +70,7 @@ def test_the_palette_is_used_by_the_keyboard_alone(site: Site, page: Page) -> No
     page.wait_for_url(f"**{HERE}servers/maps/")
     page.keyboard.press("Control+k")
     page.keyboard.type("no such thing at all")
-    expect(page.locator("#palette-said")).to_have_text("Nothing has all of these words.")
+    expect(page.locator("#palette-said")).to_have_text("No results.")
     page.keyboard.press("Escape")
     expect(page.locator("#palette")).to_be_hidden()
 
@@ -80,7 +80,7 @@ def test_the_palette_fits_a_telephone_and_the_dark(site: Site, page: Page) -> No
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size(SIZES["narrow"])
     page.goto(f"{HERE}tools/")
-    page.get_by_role("link", name="Find", exact=True).click()
+    page.get_by_role("link", name="Search project", exact=True).click()
     page.keyboard.type("transfer")
     expect(page.locator("#palette").get_by_role("option", selected=True)).to_contain_text("transfer_money")
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"]
@@ -89,8 +89,8 @@ def test_the_palette_fits_a_telephone_and_the_dark(site: Site, page: Page) -> No
 
 def test_the_laws_of_a_server_are_run_and_shown_without_reloading(site: Site, page: Page) -> None:
     page.goto(f"{HERE}servers/vehicle/")
-    page.get_by_role("button", name="Run its laws").click()
-    expect(page.get_by_text(re.compile("Laws kept, replays"))).to_be_visible()
+    page.get_by_role("button", name="Run invariant checks").click()
+    expect(page.get_by_text(re.compile("Invariants hold, replay matches"))).to_be_visible()
     expect(page.get_by_text("Replay certificate")).to_be_visible()
 
 
@@ -100,7 +100,7 @@ def test_a_server_that_is_switched_off_is_gone_from_the_lists_until_it_is_on_aga
         page.goto(f"{HERE}environments/")
         page.get_by_role("checkbox", name=re.compile("^vehicle")).set_checked(on)
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("All servers are on." if on else "1 of 20 servers are off")).to_be_visible()
+        expect(page.get_by_text("All servers enabled." if on else "1 of 20 servers disabled")).to_be_visible()
         page.goto(f"{HERE}tools/?q=start_engine")
         expect(page.get_by_role("link", name="start_engine")).to_have_count(int(on))
 
@@ -108,8 +108,8 @@ def test_a_server_that_is_switched_off_is_gone_from_the_lists_until_it_is_on_aga
 @pytest.mark.long
 def test_a_session_of_the_gateway_is_started_stopped_and_started_again(site: Site, page: Page) -> None:
     page.goto(f"{HERE}environments/")
-    page.get_by_label("What it is for").fill("An agent at work")
-    page.get_by_role("button", name="Start a session").click()
+    page.get_by_label("Title").fill("An agent at work")
+    page.get_by_role("button", name="Start session").click()
     row = page.get_by_role("row", name=re.compile("An agent at work"))
     expect(row.get_by_text(re.compile(r"^http://127\.0\.0\.1:\d+/mcp/\S+\.\S+$"))).to_be_visible()
     assert faults(page) == []

@@ -52,7 +52,7 @@ def test_two_people_talk_about_a_call_without_reloading(address: str, page: Page
     page.goto(HERE)
     page.get_by_role("link", name=re.compile("Notifications, .* unread")).click()
     assert faults(page) == []
-    page.get_by_role("button", name=re.compile("^Unread: .* mentioned you at call 2")).click()
+    page.get_by_role("button", name=re.compile("^Unread: .* mentioned you in .*, call 2")).click()
     page.wait_for_url("**#comment-*")
     expect(page.locator(".comment.is-target")).to_be_focused()
     page.get_by_role("button", name="Resolve: Call 2").click()
@@ -108,8 +108,8 @@ def test_what_one_said_is_changed_and_taken_back_and_put_back(address: str, page
 def test_a_trajectory_is_verified_and_accepted(address: str, page: Page) -> None:
     opened(page, address)
     page.get_by_role("button", name="Verify and accept").click()
-    expect(page.get_by_text("Replayed just now on today\u2019s servers")).to_be_visible()
-    expect(page.get_by_role("list", name="How it was accepted")).to_contain_text("as they are now")
+    expect(page.get_by_text("The replay on the current servers matches")).to_be_visible()
+    expect(page.get_by_role("list", name="Acceptance history")).to_contain_text("unchanged")
     assert faults(page) == []
     page.set_viewport_size(SIZES["narrow"])
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"

@@ -15,7 +15,7 @@ HERE = "/my-team/demo/"
 def send(page: Page, file: Path) -> None:
     page.goto(f"{HERE}datasets/import/")
     page.get_by_label("File").set_input_files(file)
-    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Upload").click()
 
 
 @pytest.mark.long
@@ -23,9 +23,9 @@ def test_what_is_found_becomes_a_data_set_that_comes_back_from_its_export_as_it_
     done_run: Site, page: Page, tmp_path: Path
 ) -> None:
     page.goto(f"{HERE}datasets/1/?steps=2")
-    page.get_by_role("link", name=re.compile(r"Make a data set of these \d+")).click()
+    page.get_by_role("link", name=re.compile(r"Create dataset from these \d+")).click()
     page.get_by_label("Name").fill("Short ones")
-    page.get_by_role("button", name="Make the data set").click()
+    page.get_by_role("button", name="Create dataset").click()
     page.get_by_role("heading", name="Short ones").wait_for()
     content = page.locator(".dataset-line code").first.get_attribute("title")
 
@@ -42,10 +42,10 @@ def test_what_is_found_becomes_a_data_set_that_comes_back_from_its_export_as_it_
     assert file.name == "short-ones.jsonl" and content in file.read_text("utf-8").splitlines()[-1]
 
     send(page, file)
-    expect(page.get_by_role("status")).to_have_text("all good")
+    expect(page.get_by_role("status")).to_have_text("all valid")
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("have the digest that its last line tells")).to_be_visible()
-    expect(page.get_by_text("rows came in")).to_be_visible()
+    expect(page.get_by_text("content digest matches the last line")).to_be_visible()
+    expect(page.get_by_text("rows were imported")).to_be_visible()
 
 
 def test_a_file_that_is_not_what_it_says_is_named_and_another_can_be_chosen(
@@ -66,12 +66,12 @@ def test_a_table_is_mapped_and_its_bad_rows_are_reported(done_run: Site, page: P
     send(page, table)
     page.get_by_label("Query").select_option("ask")
     page.get_by_label("Answer").select_option("reply")
-    expect(page.get_by_role("status")).to_have_text("1 bad")
-    page.get_by_label("If rows are bad, import the good ones").check()
+    expect(page.get_by_role("status")).to_have_text("1 invalid")
+    page.get_by_label("Skip invalid rows").check()
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("1 of 2 rows came in")).to_be_visible()
+    expect(page.get_by_text("1 of 2 rows were imported")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("link", name="1 bad row: the report").click()
+        page.get_by_role("link", name="Report on 1 invalid row").click()
     assert "the user says nothing" in Path(download.value.path()).read_text("utf-8-sig")
 
 

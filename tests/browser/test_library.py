@@ -43,7 +43,7 @@ def test_a_query_is_typed_with_the_keyboard_and_its_faults_are_marked(done_run: 
 
 def test_a_search_is_refined_kept_and_walked_through(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}trajectories/")
-    page.get_by_role("complementary", name="Refine").get_by_role("link", name="Chain").click()
+    page.get_by_role("complementary", name="Filters").get_by_role("link", name="Chain").click()
     page.wait_for_url("**q=kind*")
     page.get_by_text("Save this view").click()
     page.get_by_label("Name of the view").fill("Chains")

@@ -18,7 +18,7 @@ HERE = "/my-team/demo/"
 def open_session(page: Page) -> str:
     page.goto(f"{HERE}sessions/new/?servers=calendar&servers=banking")
     page.get_by_label("Size").select_option("small")
-    page.get_by_role("button", name="Open the session").click()
+    page.get_by_role("button", name="Open session").click()
     page.wait_for_url(re.compile(r"/sessions/\d+/$"))
     return page.url
 
@@ -51,8 +51,8 @@ def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, p
     other.goto(address)
     page.get_by_role("link", name="Connect").click()
     page.get_by_label("Name").fill("A script of mine")
-    page.get_by_role("button", name="Make a token").click()
-    expect(page.get_by_text("It is shown this once")).to_be_visible()
+    page.get_by_role("button", name="Create token").click()
+    expect(page.get_by_text("It is shown only once")).to_be_visible()
     assert faults(page) == []
     page.set_viewport_size(SIZES["narrow"])
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"
@@ -67,7 +67,7 @@ def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, p
     assert '"isError":false' in done.stdout, done.stdout + done.stderr
     expect(other.locator("#call-2")).to_contain_text("curl")
     page.get_by_role("button", name="Revoke A script of mine").click()
-    expect(page.get_by_text("lets nobody in any more")).to_be_visible()
+    expect(page.get_by_text("revoked.")).to_be_visible()
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
     assert "revoked" in done.stdout
     expect(other.locator("#call-3")).to_have_count(0)
@@ -77,26 +77,26 @@ def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, p
 def test_faults_are_switched_on_met_and_told(site: Site, page: Page) -> None:
     address = open_session(page)
     page.get_by_role("link", name="Faults").click()
-    page.get_by_label("The service is away").fill("100")
+    page.get_by_label("Unavailable").fill("100")
     assert faults(page) == []
-    page.get_by_role("button", name="Switch on").click()
-    expect(page.locator("#faults-now")).to_contain_text("Faults on purpose")
+    page.get_by_role("button", name="Enable").click()
+    expect(page.locator("#faults-now")).to_contain_text("Fault injection is on")
     page.goto(f"{address}?tool=list_calendars")
     page.locator("[data-call]").click()
-    expect(page.locator("#call-1")).to_contain_text("away, on purpose")
+    expect(page.locator("#call-1")).to_contain_text("unavailable, injected")
     assert faults(page) == []
-    page.get_by_role("link", name="Change or switch off").click()
-    page.get_by_role("button", name="Switch off").click()
+    page.get_by_role("link", name="Edit or disable").click()
+    page.get_by_role("button", name="Disable").click()
     expect(page.locator("#faults-now")).to_be_empty()
     page.goto(f"{address}?tool=list_calendars")
     page.locator("[data-call]").click()
-    expect(page.locator("#call-2")).not_to_contain_text("on purpose")
+    expect(page.locator("#call-2")).not_to_contain_text("injected")
 
 
 def test_a_call_of_a_rollout_opens_as_a_session(done_run: Site, page: Page) -> None:
     for index in range(1, 9):
         page.goto(f"{HERE}runs/1/rollouts/1/{index}/")
-        button = page.get_by_role("button", name=re.compile("^Open the world after call"))
+        button = page.get_by_role("button", name=re.compile("^Fork here: open the state after call"))
         if button.count():
             break
     assert faults(page) == []

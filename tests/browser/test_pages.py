@@ -108,8 +108,8 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
     with page.expect_response(lambda answer: "evaluations/2/?beside=" in answer.url):
         shown.dispatch_event("live")
     assert shown.locator("section").count() >= 3 and page.locator("h1").count() == 1
-    page.get_by_label("Beside the paper").select_option("Granite-4.1-8B")
-    page.get_by_role("columnheader", name="Paper's Granite-4.1-8B".replace("'", "\u2019")).wait_for()
+    page.get_by_label("Paper reference").select_option("Granite-4.1-8B")
+    page.get_by_role("columnheader", name="Paper: Granite-4.1-8B").wait_for()
     assert page.url.endswith("?beside=Granite-4.1-8B") and shown.locator("section").count() >= 3
     page.get_by_label("Outcome").select_option("failed")
     page.get_by_role("status").filter(has_text="found").wait_for()
@@ -119,7 +119,7 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
 def test_news_on_their_way_or_later_do_not_undo_the_choice_of_a_model(evaluated: Site, page) -> None:
     held = list[Any]()
     page.goto(f"{HERE}evaluations/2/")
-    model, news = page.get_by_label("Beside the paper"), page.locator("#evaluation-now")
+    model, news = page.get_by_label("Paper reference"), page.locator("#evaluation-now")
     news_url = re.compile(f"/evaluations/2/.beside={re.escape(model.input_value())}$")
     page.route(news_url, lambda route: held.append(route))
     with page.expect_request(news_url):

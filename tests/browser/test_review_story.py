@@ -57,11 +57,11 @@ def make_queue(page: Page, name: str, count: int, **fields: str) -> str:
     page.goto(f"{HERE}review/new/")
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Instructions").fill("Does it sound like a **person**?")
-    page.get_by_label("Which of them").select_option("random")
-    page.get_by_label("How many").fill(str(count))
-    page.get_by_label("Reviewers an item").fill(fields.get("reviewers", "2"))
+    page.get_by_label("Sampling").select_option("random")
+    page.get_by_label("Sample size").fill(str(count))
+    page.get_by_label("Overlap").fill(fields.get("reviewers", "2"))
     expect(page.locator("#found")).to_contain_text(f"{count} to review")
-    page.get_by_role("button", name="Make the queue").click()
+    page.get_by_role("button", name="Create queue").click()
     page.wait_for_url(re.compile(r"/review/\d+/$"))
     return page.url
 
@@ -95,9 +95,9 @@ def test_two_reviewers_and_an_adjudicator_by_keyboard_alone(team: Site, page: Pa
         expect(mine.locator("#q-a-verdict")).to_be_focused()  # from here on the page takes keys
         mine.keyboard.press("r")
         mine.keyboard.press("Control+Enter")
-        expect(mine.get_by_text("Nothing in this queue waits for you")).to_be_visible()
+        expect(mine.get_by_text("No items left for you in this queue")).to_be_visible()
     page.goto(address)
-    expect(page.locator(".standing-keys").first).to_contain_text("1 settled")
+    expect(page.locator(".standing-keys").first).to_contain_text("1 consensus")
     expect(page.locator(".standing-keys").first).to_contain_text("1 in conflict")
     page.goto(f"{address}adjudicate/")
     for text in ("alice", "bob", "reject", "fix", "differs"):
@@ -106,7 +106,7 @@ def test_two_reviewers_and_an_adjudicator_by_keyboard_alone(team: Site, page: Pa
     page.keyboard.press("f")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("No item of this queue is in conflict")).to_be_visible()
-    expect(page.locator(".standing-keys").first).to_contain_text("2 settled")
+    expect(page.locator(".standing-keys").first).to_contain_text("2 consensus")
 
 
 @pytest.mark.long
@@ -171,7 +171,7 @@ def test_two_tabs_are_told_of_each_other_and_both_texts_stay(team: Site, page: P
     expect(other.locator("#two")).to_contain_text("From the first")
     expect(other.locator("#comment")).to_have_value("From the second")
     assert faults(other) == []
-    other.get_by_role("button", name="Keep what is here").press("Enter")
+    other.get_by_role("button", name="Keep mine").press("Enter")
     expect(other.locator("#saved")).to_contain_text("Saved")
     other.close()
     page.reload()

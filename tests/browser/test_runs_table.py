@@ -20,14 +20,14 @@ def story(page: Page, here: str) -> None:
     picker.get_by_label("Search columns").fill("learning rate settings")
     page.keyboard.press("Enter")
     expect(picker.locator("[data-chosen] li").last).to_contain_text("Learning rate")
-    picker.get_by_label("Form of Reward").select_option("best")
-    picker.get_by_role("button", name="Further left: Learning rate").click()
-    picker.get_by_role("button", name="Leave out: Took").click()
+    picker.get_by_label("Statistic of Reward").select_option("best")
+    picker.get_by_role("button", name="Move left: Learning rate").click()
+    picker.get_by_role("button", name="Remove: Duration").click()
     assert faults(page) == []
-    picker.get_by_role("button", name="Show these").click()
+    picker.get_by_role("button", name="Apply").click()
     page.wait_for_url("**columns=**")
     expect(page.get_by_role("columnheader", name="Reward, best")).to_be_visible()
-    expect(page.get_by_role("columnheader", name="Took")).to_have_count(0)
+    expect(page.get_by_role("columnheader", name="Duration")).to_have_count(0)
 
     page.goto(f"{here}runs/")
     page.get_by_role("link", name="Reward, best").click()
@@ -38,9 +38,9 @@ def story(page: Page, here: str) -> None:
     page.locator("[data-fold]").first.click()
     expect(page.locator("[data-fold]").first).to_have_attribute("aria-expanded", "true")
 
-    page.get_by_role("checkbox", name=re.compile("^Choose run")).first.check()
-    bar = page.get_by_role("region", name="Chosen runs")
-    expect(bar).to_contain_text("1 run chosen")
+    page.get_by_role("checkbox", name=re.compile("^Select run")).first.check()
+    bar = page.get_by_role("region", name="Selected runs")
+    expect(bar).to_contain_text("1 run selected")
     bar.get_by_label("Tag", exact=True).fill("Story")
     bar.get_by_role("button", name="Tag", exact=True).click()
     expect(page.get_by_text("1 run tagged")).to_be_visible()
@@ -53,8 +53,8 @@ def story(page: Page, here: str) -> None:
     page.get_by_role("button", name="Save for the team").click()
     expect(page.get_by_role("link", name="By state")).to_have_attribute("aria-current", "page")
     page.get_by_role("link", name="Columns").click()
-    picker.get_by_role("button", name="The usual ones").click()
-    expect(page.get_by_role("columnheader", name="Took")).to_be_visible()
+    picker.get_by_role("button", name="Reset columns").click()
+    expect(page.get_by_role("columnheader", name="Duration")).to_be_visible()
 
 
 def test_columns_order_groups_many_at_once_and_a_view(done_run: Site, page: Page) -> None:

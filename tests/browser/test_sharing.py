@@ -12,7 +12,7 @@ HERE = "/my-team/demo/"
 def test_a_link_lets_a_stranger_read_a_run_until_it_is_withdrawn(done_run: Site, page: Page, chromium: Browser) -> None:
     page.goto(f"{HERE}runs/1/")
     page.get_by_role("link", name="Share", exact=True).click()
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     address = page.locator("#address").inner_text()
 
     context = chromium.new_context(base_url=done_run.url, viewport={"width": 1440, "height": 900})
@@ -29,9 +29,9 @@ def test_a_link_lets_a_stranger_read_a_run_until_it_is_withdrawn(done_run: Site,
 
     page.get_by_role("link", name="All links").click()
     page.get_by_role("button", name="Withdraw").first.click()
-    expect(page.get_by_text("lets nobody in any more")).to_be_visible()
+    expect(page.get_by_text("no longer works")).to_be_visible()
     stranger.reload()
-    expect(stranger.get_by_role("heading", name="Nothing is shared here")).to_be_visible()
+    expect(stranger.get_by_role("heading", name="Share link not available")).to_be_visible()
     context.close()
 
 

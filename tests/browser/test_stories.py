@@ -48,7 +48,7 @@ def test_a_rollout_tells_which_call_earned_what(done_run: Site, page: Page) -> N
     for step in range(1, 6):
         page.goto(f"{HERE}runs/1/rollouts/{step}/?sort=spread")
         page.get_by_role("link", name=re.compile(r"^Rollout \d+")).first.click()
-        expect(page.get_by_role("heading", name="Where the reward came from")).to_be_visible()
+        expect(page.get_by_role("heading", name="Reward breakdown")).to_be_visible()
         if not page.get_by_text("Abstention", exact=True).count():  # there, nothing is to be called
             break
     expect(components).to_have_count(4)
@@ -109,12 +109,12 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
     page.get_by_label("Values of setting 1").fill("0, 1")
     page.get_by_label("Setting 2", exact=True).select_option("kind")
     page.get_by_label("Values of setting 2").fill("sft")
-    page.get_by_text("What its runs share").click()
+    page.get_by_text("Shared settings").click()
     unfold(page)
     for field, value in {"minutes": 5, "max_steps": 1, "held_out": 2, "evaluate_every": 0}.items():
         page.locator(f"[name={field}]").fill(str(value))
-    page.get_by_role("button", name="Show the runs").click()
-    expect(page.locator("#planned")).to_contain_text("2 runs will be launched at once")
+    page.get_by_role("button", name="Preview runs").click()
+    expect(page.locator("#planned")).to_contain_text("2 runs will be queued")
     page.get_by_role("button", name="Launch all").click()
     page.wait_for_url(re.compile(r"/sweeps/\d+/$"))
     page.evaluate("window.untouched = true")
@@ -128,18 +128,18 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
 
 def test_a_weight_is_moved_and_the_reward_saved_for_the_next_run(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/1/")
-    page.get_by_role("link", name="What-if reward").first.click()
+    page.get_by_role("link", name="Reward replay").first.click()
     told = page.get_by_role("status").filter(has_text="Scored")
-    expect(told).to_contain_text("nothing changes until a weight does")
+    expect(told).to_contain_text("change a weight to see a difference")
     slider = page.get_by_role("slider", name="Coverage, slider")
     slider.focus()
     for _ in range(10):
         slider.press("ArrowRight")
     expect(page.get_by_role("spinbutton", name=re.compile("^Coverage"))).to_have_value("0.6")
-    expect(told).not_to_contain_text("nothing changes")
+    expect(told).not_to_contain_text("change a weight")
     expect(page).to_have_url(re.compile(r"what-if/\?of=run-1&coverage=0\.6$"))
     page.get_by_label("Name", exact=True).last.fill("More coverage")
-    page.get_by_role("button", name="Save for runs").click()
-    page.get_by_role("link", name="Launch with it").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("link", name="Launch run").click()
     unfold(page)
     expect(page.get_by_label("Reward", exact=True).locator("option:checked")).to_contain_text("More coverage")

@@ -27,7 +27,7 @@ def test_a_part_of_the_reward_lights_up_the_calls_that_earned_it(site: Site, pag
     page.keyboard.press("Space")
     expect(name).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".call.lit-earned")).to_have_count(3)
-    expect(page.get_by_text("Name: calls 1, 2, 3 earned it, no call lost of it.")).to_be_visible()
+    expect(page.get_by_text("Name: earned by calls 1, 2, 3, lost by no call.")).to_be_visible()
     expect(page.locator("#call-1").get_by_text("earned +0.067")).to_be_visible()
     assert faults(page) == []
     name.click()
@@ -49,46 +49,46 @@ def test_without_a_call_the_score_falls_and_the_page_stays(site: Site, page: Pag
     opened(site, page)
     page.evaluate("window.untouched = true")
     card = page.locator("#call-3")
-    card.get_by_text("What if…").click()
-    card.get_by_role("button", name="Without this call").click()
+    card.get_by_text("Counterfactual").click()
+    card.get_by_role("button", name="Run without this call").click()
     before, after = card.locator("[data-before]"), card.locator("[data-after]")
     expect(before).to_have_text("1.300")
     assert float(after.inner_text()) < 1.3 and page.evaluate("window.untouched")
     assert faults(page) == []
-    card.get_by_label("Arguments, as JSON").fill("{")
-    card.get_by_role("button", name="Call this instead").click()
-    expect(card.get_by_role("alert")).to_contain_text("not JSON, line 1")
+    card.get_by_label("Arguments (JSON)").fill("{")
+    card.get_by_role("button", name="Run with edits").click()
+    expect(card.get_by_role("alert")).to_contain_text("not valid JSON, line 1")
 
 
 def test_a_mended_trajectory_is_saved_beside_the_old_one_and_nothing_typed_is_lost(site: Site, page: Page) -> None:
     address = opened(site, page)
     page.get_by_role("link", name="Fix").click()
-    said = page.get_by_label("The user says").first
+    said = page.get_by_label("User message").first
     said.fill(f"{said.input_value()} Thanks a lot.")
     page.get_by_role("button", name="JSON").first.click()
     arguments = page.get_by_role("textbox", name=re.compile("Arguments of call")).first
     good = arguments.input_value()
     arguments.fill('{"nobody": "gave this"}')
-    page.get_by_role("button", name="Run again and save").click()
-    expect(page.get_by_role("alert").first).to_contain_text("does not hold yet")
+    page.get_by_role("button", name="Replay and save").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Validation failed")
     expect(arguments).to_have_value('{"nobody": "gave this"}')
     assert faults(page) == []
 
     page.reload()
-    page.get_by_role("button", name="Bring it back").click()
+    page.get_by_role("button", name="Restore").click()
     expect(said).to_have_value(re.compile("Thanks a lot"))
     expect(arguments).to_have_value('{"nobody": "gave this"}')
     arguments.fill(good)
-    page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_role("heading", name=re.compile("It holds"))).to_be_visible()
-    page.get_by_role("button", name="Run again and save").click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name=re.compile("Validation passed"))).to_be_visible()
+    page.get_by_role("button", name="Replay and save").click()
     page.wait_for_url(re.compile("/hand-[0-9]+/$"))
     expect(page.get_by_text("Edited from")).to_be_visible()
-    page.get_by_role("link", name="what was edited").click()
+    page.get_by_role("link", name="edits", exact=True).click()
     expect(page.locator("ins")).to_contain_text("Thanks a lot")
     assert faults(page) == []
     page.goto(f"{address}fix/")
-    expect(page.get_by_role("button", name="Bring it back")).to_be_hidden()
+    expect(page.get_by_role("button", name="Restore")).to_be_hidden()
 
 
 @pytest.mark.long

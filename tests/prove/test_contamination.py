@@ -74,13 +74,13 @@ def test_the_command_shows_every_pair_and_fails_where_there_is_one(
     data_set: Path, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.PROVE_DATA = tmp_path
-    with pytest.raises(CommandError, match="No benchmark was there"):
+    with pytest.raises(CommandError, match="No benchmark is installed"):
         call_command("contamination", data_set)
     theirs = Known(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
     monkeypatch.setitem(KNOWN, "theirs", theirs)
     call_command("contamination", data_set)
     told = capsys.readouterr().out
-    assert "0 pairs share 8 words" in told and "2 of theirs" in told and "bfcl was not looked at: bfcl is not" in told
+    assert "0 pairs share 8 words" in told and "2 of theirs" in told and "bfcl was skipped: bfcl is not" in told
     text = (data_set / "train.jsonl").read_text("utf-8")
     (tmp_path / "train.jsonl").write_text(text.replace('"turns":["', f'"turns":["{SAID} ', 2), "utf-8")
     with pytest.raises(CommandError, match="shares texts") as failed:
@@ -140,7 +140,7 @@ class TestImports:
     def test_the_command_does_so_too(self, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
         settings.PROVE_DATA = tmp_path
         call_command("import_data", self.file(tmp_path), format="openai", out=tmp_path / "out")
-        assert "1 shares its words with theirs" in capsys.readouterr().out
+        assert "1 shares text with theirs" in capsys.readouterr().out
         assert dataset_folder.read(tmp_path / "out").settings["contamination"]["held_out"] == {"theirs": 1}
         assert [one.split for one in dataset_folder.examples(tmp_path / "out", "held_out")] == ["held_out"]
 

@@ -138,7 +138,7 @@ def test_only_a_failure_of_the_policy_counts(failed_at: str | None, valid: bool)
 
 def test_every_key_of_an_example_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs/data-sets.md").read_text("utf-8")
-    table = page.split("The keys of a line of `train.jsonl`")[1].split("So it is of use")[0]
+    table = page.split("The keys of a line of `train.jsonl`")[1].split("The dataset is usable")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {one.name for one in fields(Example)}
 

@@ -227,7 +227,7 @@ def test_a_demonstration_of_other_code_is_one_of_today_if_it_holds(project: Proj
 def test_an_attempt_that_made_no_call_where_one_was_due_is_no_demonstration_and_says_why(project: Project) -> None:
     attempt = Attempt(chain())
     attempt.answer("I would rather not.")
-    with pytest.raises(Rejected, match="No call of the attempt answers"):
+    with pytest.raises(Rejected, match="No call of the rollout answers"):
         as_demonstration(kept(project, chain(), attempt.finish()))
 
 
@@ -258,11 +258,11 @@ def test_the_page_accepts_shows_what_differs_and_asks_for_the_reason(
     url = trajectory.get_absolute_url()
     bobs = as_user(bob)
     page = bobs.post(f"{url}accept/", headers={"HX-Request": "true"}).text
-    assert f'href="{url}#call-2"' in page and "<del>" in page and "as recorded" in page and "<html" not in page
-    assert "write it" in bobs.post(f"{url}accept/", {"reason": " "}).text
+    assert f'href="{url}#call-2"' in page and "<del>" in page and "recorded, + now" in page and "<html" not in page
+    assert "Enter a reason" in bobs.post(f"{url}accept/", {"reason": " "}).text
     assert bobs.post(f"{url}accept/", {"reason": "<b>fine</b>"}).headers["Location"] == f"{url}#acceptance"
     history = as_user(victor).get(f"{url}acceptance/").text
-    assert "&lt;b&gt;fine&lt;/b&gt;" in history and "1 thing differed" in history
+    assert "&lt;b&gt;fine&lt;/b&gt;" in history and "1 difference" in history
     assert "Verify again" not in history, "who may look cannot accept"
 
 
@@ -272,7 +272,7 @@ def test_the_page_says_when_a_server_broke(
     trajectory = kept(project, chain())
     monkeypatch.setattr(Session, "call", breaks)
     page = as_user(bob).post(f"{trajectory.get_absolute_url()}accept/").text
-    assert "The replay broke" in page and "Environments" in page and not Acceptance.objects.exists()
+    assert "The replay failed" in page and "Environments" in page and not Acceptance.objects.exists()
 
 
 def test_the_command_tells_what_has_drifted_since_it_was_accepted(

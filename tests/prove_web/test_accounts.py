@@ -48,7 +48,7 @@ def test_a_failed_sign_in_does_not_tell_who_has_an_account(
     name: str, password: str, client: Client, alice: User
 ) -> None:
     response = sign_in(client, name, password)
-    assert response.status_code == 200 and b"No one signs in with that name and password" in response.content
+    assert response.status_code == 200 and b"Wrong username or password" in response.content
     assert f'value="{name}"'.encode() in response.content, "what was typed is kept"
 
 
@@ -104,7 +104,7 @@ def test_the_start_is_the_newest_project_one_may_see(
 
 def test_someone_without_a_team_is_told_what_to_do(as_user: AsUser, db: None) -> None:
     text = as_user(User.objects.create_user("nina", "nina@example.com", PASSWORD)).get("/").content.decode()
-    assert "You are in no team yet" in text and "Ask an owner" in text
+    assert "You are not in a team yet" in text and "Ask an owner" in text
 
 
 def test_everyone_sees_who_is_in_the_team_and_only_owners_may_change_it(
@@ -140,10 +140,10 @@ def test_someone_with_an_account_is_added_by_either_name_and_keeps_the_password(
 @pytest.mark.parametrize(
     ("person", "role", "fault"),
     [
-        ("nobody", "viewer", "give their e-mail address"),
+        ("nobody", "viewer", "enter their e-mail address"),
         ("not an@address", "viewer", "Enter a valid email address"),
-        ("bob", "viewer", "is a member already"),
-        ("BOB@example.com", "viewer", "is a member already"),
+        ("bob", "viewer", "is already a member"),
+        ("BOB@example.com", "viewer", "is already a member"),
         ("", "viewer", "This field is required"),
         ("nina@example.com", "emperor", "Select a valid choice"),
     ],
@@ -200,10 +200,10 @@ def test_an_owner_makes_a_project_and_lands_in_it(as_user: AsUser, alice: User, 
 @pytest.mark.parametrize(
     ("name", "slug", "fault"),
     [
-        ("Demo", "", "has a project at"),
-        ("Demo", "DEMO", "has a project at"),
-        ("Members", "", "address of the site itself"),
-        ("???", "", "makes no address"),
+        ("Demo", "", "is already used"),
+        ("Demo", "DEMO", "is already used"),
+        ("Members", "", "is reserved"),
+        ("???", "", "derive a URL slug"),
         ("", "fine", "This field is required"),
         ("Fine", "not fine", "Enter a valid"),
     ],
@@ -230,7 +230,7 @@ def test_a_role_that_does_not_reach_is_told_what_it_takes(
 ) -> None:
     response = as_user(victor).get(reverse("project-new", args=[organisation.slug]))
     assert response.status_code == 403
-    assert "Your role here is Viewer" in response.content.decode() and "Owner" in response.content.decode()
+    assert "requires the Owner role. Your role is Viewer." in response.content.decode()
 
 
 def test_a_page_that_there_is_not_names_nothing(as_user: AsUser, charlie: User, project: Project) -> None:
@@ -245,14 +245,14 @@ def test_a_form_that_is_too_big_is_refused_in_words(as_user: AsUser, alice: User
     client.force_login(alice)
     response = client.post(reverse("project-new", args=[organisation.slug]), {"name": "x" * MEGABYTES})
     assert response.status_code == 413
-    assert "That is too big" in response.content.decode() and "Traceback" not in response.content.decode()
+    assert "Request too large" in response.content.decode() and "Traceback" not in response.content.decode()
 
 
 def test_a_form_without_its_token_is_refused_in_words(alice: User, organisation: Organisation) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
     response = client.post(reverse("project-new", args=[organisation.slug]), {"name": "Forged"})
-    assert response.status_code == 403 and "This form is out of date" in response.content.decode()
+    assert response.status_code == 403 and "This form has expired" in response.content.decode()
     assert not Project.objects.exists()
 
 
@@ -266,7 +266,7 @@ def test_a_fault_of_ours_shows_no_traceback(
     client = Client(raise_request_exception=False)
     client.force_login(alice)
     response = client.get(organisation.get_absolute_url())
-    assert response.status_code == 500 and b"Something broke" in response.content
+    assert response.status_code == 500 and b"Server error" in response.content
     assert b"a secret" not in response.content and b"Traceback" not in response.content
 
 

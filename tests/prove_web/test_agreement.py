@@ -294,10 +294,10 @@ def test_answers_of_no_known_form_are_left_out(project: Project, bob: User) -> N
 def test_the_page_tells_figures_pairs_and_course_with_n(reviewed: Project, victor: User, as_user: SignIn) -> None:
     client, url = as_user(victor), reverse("agreement", args=reviewed.path)
     text = client.get(url).content.decode()
-    for words in ("0.75", "s alpha", "bob", "mary", "n 24", "too few to say", "What the figures mean"):
+    for words in ("0.75", "s alpha", "bob", "mary", "n 24", "too few</td>", "Definitions"):
         assert words in text
     text = client.get(url, {"question": "quality", "by": "day", "as": "kappa", "queue": 1}).content.decode()
-    assert "By pair: How good an example" in text and "s kappa of every two" in text
+    assert "By pair: How good an example" in text and "s kappa of each pair" in text
     assert client.get(url, {"queue": 9}).status_code == client.get(url, {"queue": "x"}).status_code == 404
     assert client.get(url, {"question": "nothing", "by": "year", "as": "luck"}).status_code == 200
 
@@ -305,9 +305,9 @@ def test_the_page_tells_figures_pairs_and_course_with_n(reviewed: Project, victo
 @pages
 def test_a_project_without_reviews_is_told_what_it_takes(project: Project, victor: User, as_user: SignIn) -> None:
     client, url = as_user(victor), reverse("agreement", args=project.path)
-    assert "There is no queue yet" in client.get(url).content.decode()
+    assert "No queues yet" in client.get(url).content.decode()
     queue_of(project, dataset_of(project, examples()[:2]).trajectories.all())
-    assert "No review is complete yet" in client.get(url).content.decode()
+    assert "No complete reviews yet" in client.get(url).content.decode()
 
 
 @pages

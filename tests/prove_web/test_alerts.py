@@ -142,7 +142,7 @@ def test_a_metric_that_is_no_number_fires_and_one_that_is_not_told_does_not(proj
     run = run_of(project)
     points(run, name, 0.5, None, None, 0.5)
     watch(run)
-    assert fired(run) == [("Loss or reward is no number", 2, None)]
+    assert fired(run) == [("Loss or reward is NaN/Inf", 2, None)]
     other = run_of(project)
     points(other, "calls", 0.5, None)
     watch(other)
@@ -236,8 +236,8 @@ def test_ways_round_the_reward_are_found_in_the_rollouts_with_those_that_show_th
     rule_of(project, "idle")
     watch(hacked)
     assert [(name, at) for name, at, _ in fired(hacked)] == [
-        ("The same call again and again", 3),
-        ("No calls where some are due", 3),
+        ("Repeated calls", 3),
+        ("No calls where expected", 3),
     ]
     seen = list(Patterns.objects.values("step", "digest"))
     watch(hacked)

@@ -105,7 +105,7 @@ def test_a_value_of_a_result_is_named_by_its_path_and_one_of_the_user_by_the_tur
     said = {name: [p.source.words for p in pieces if p.source] for name, pieces in found.arguments[1].items()}
     assert said["source"] == ["the result of call 1, [0].of.account"]
     assert said["amount"] == ["user turn 2"]
-    assert said["to"] == ["invented: nobody said it and no tool told it"]
+    assert said["to"] == ["invented: neither the user nor a tool gave it"]
 
 
 def test_a_day_that_is_said_by_the_reference_date_says_so() -> None:
@@ -214,7 +214,7 @@ def test_what_a_call_changed_is_the_difference_of_its_worlds() -> None:
 def test_a_world_that_is_gone_or_of_other_code_has_no_changes_and_says_why() -> None:
     gone = replace(chain(), world=WorldRef(0, ("steam_engine",)))
     old = replace(chain(), fingerprint="0" * 16)
-    assert "no server steam_engine" in effects(recorded(gone), gone).why
+    assert "Missing server: steam_engine" in effects(recorded(gone), gone).why
     assert "differently" in effects(recorded(old), old).why and not effects(recorded(old), old).changes
 
 

@@ -145,12 +145,12 @@ def test_the_page_tells_agreement_part_by_part_and_lists_where_they_part(
 ) -> None:
     client, url = as_user(victor), reverse("reward-annotator", args=project.path)
     text = client.get(url).content.decode()
-    assert all(part.capitalize() in text for part in PARTS[1:]) and "The whole reward: every threshold" in text
-    assert "Where they part: 2" in text and "Make a queue of them" not in text
+    assert all(part.capitalize() in text for part in PARTS[1:]) and "Total reward: by threshold" in text
+    assert "Disagreements: 2" in text and "Create queue" not in text
     for address in links(text, "/datasets/"):
         assert client.get(address).status_code == 200
     text = client.get(url, {"at": "0.1", "side": "low", "fix": "out", "basis": "reviews", "part_of": "name"}).content
-    assert "On none of these, at 0.100" in text.decode()
+    assert "No disagreements at threshold 0.100" in text.decode()
     assert client.get(url, {"at": "nan", "side": "?", "part_of": "?", "queue": ""}).status_code == 200
     assert client.get(url, {"queue": 7}).status_code == 404
 
@@ -165,7 +165,7 @@ def test_a_queue_is_made_of_the_disagreements_as_they_are_shown(
 ) -> None:
     client, url = as_user(mary), reverse("disagreement-queue", args=project.path)
     answer = client.post(url, {"at": "0.8", "side": "", "part_of": "reward", "basis": "settled"}, follow=True)
-    assert "has 2 trajectories to look at again" in answer.content.decode()
+    assert "has 2 trajectories to review again" in answer.content.decode()
     made = Queue.objects.get(number=2)
     assert made.sampling == {
         **{"how": "disagreements", "n": 2, "part": "reward", "side": "", "basis": "settled", "fix": True},
@@ -174,7 +174,7 @@ def test_a_queue_is_made_of_the_disagreements_as_they_are_shown(
     assert [item.trajectory.reward for item in made.items.all()] == [0.0, 1.0]
     assert read_schema(made.schema) and made.created_by == mary
     text = client.post(url, {"at": "0", "side": "low"}, follow=True).content.decode()
-    assert "nothing to make a queue of" in text and Queue.objects.count() == 2
+    assert "nothing to put in a queue" in text and Queue.objects.count() == 2
 
 
 @pages
@@ -192,6 +192,6 @@ def test_a_trajectory_that_was_judged_twice_is_in_such_a_queue_once(
 @pages
 def test_a_project_without_verdicts_is_told_what_it_takes(project: Project, victor: User, as_user: SignIn) -> None:
     client, url = as_user(victor), reverse("reward-annotator", args=project.path)
-    assert "There is no queue yet" in client.get(url).content.decode()
+    assert "No queues yet" in client.get(url).content.decode()
     queue_to_review(project, dataset_of(project, examples()[:2]).trajectories.all())
     assert "Nothing to compare yet" in client.get(url).content.decode()

@@ -90,7 +90,7 @@ def test_a_file_comes_in_pieces_is_looked_at_and_becomes_a_job(maries: Program) 
     begun = maries.post("/imports", {"name": "a.csv", "size": len(ROWS)}, 201)
     assert (begun["received"], begun["most"]) == (0, uploads.PIECE)
     assert put(maries, begun, 0, ROWS[:9])["received"] == 9
-    assert "Send the rest" in maries.post(f"/imports/{begun['id']}/preview", {}, 409)["do"]
+    assert "Upload the rest" in maries.post(f"/imports/{begun['id']}/preview", {}, 409)["do"]
     assert put(maries, begun, 9, ROWS[9:]) == maries.get(f"/imports/{begun['id']}")
     seen = maries.post(f"/imports/{begun['id']}/preview", {})
     assert (seen["format"], seen["columns"], seen["chosen"]) == (
@@ -127,14 +127,14 @@ def test_how_no_file_can_be_read_is_refused_where_it_is_wrong(
 def test_pieces_that_do_not_fit_change_nothing(maries: Program, project: Project) -> None:
     begun = maries.post("/imports", {"name": "a.csv", "size": 10}, 201)
     put(maries, begun, 0, b"12345")
-    assert put(maries, begun, 0, b"12345", 409)["do"] == "Go on at 5."
+    assert put(maries, begun, 0, b"12345", 409)["do"] == "Continue at 5."
     put(maries, begun, 7, b"8", 409)
     assert "announced" in put(maries, begun, 5, b"6789012", 422)["error"]
     put(maries, begun, 5, b"", 422)
     put(maries, begun, 5, b"x" * (uploads.PIECE + 1), 422)
     put(maries, {"id": str(uuid4())}, 0, b"1", 404)
     assert here(begun) == b"12345"
-    assert "nothing in this file" in maries.post("/imports", {"name": "a", "size": 0}, 422)["error"]
+    assert "file is empty" in maries.post("/imports", {"name": "a", "size": 0}, 422)["error"]
     assert maries.post("/imports", {"name": "a", "size": 10**14}, 422)["where"] == "body.size"
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_data_says_so(maries: Program) -> None:
 
 def test_the_bad_rows_of_an_import_come_in_pieces(maries: Program, project: Project) -> None:
     dataset = dataset_of(project, state=State.FAILED)
-    assert "no report" in maries.get(f"/datasets/{dataset.number}/faults", 404)["error"]
+    assert "no import report" in maries.get(f"/datasets/{dataset.number}/faults", 404)["error"]
     dataset.job.folder.mkdir(parents=True)
     report = 'place,number,why,begins\nrow,2,"It has\u2028 no query.",",2"\nrow,3,Bad.,x\n'
     (dataset.job.folder / FAULTS).write_text(report, "utf-8-sig")
@@ -217,7 +217,7 @@ class TestClient:
         mine = demo(token, Site())
         begun = mine.begin_upload(file)
         file.write_bytes(b"")
-        with pytest.raises(ValueError, match="were announced"):
+        with pytest.raises(ValueError, match="announced"):
             mine.send_upload(begun["id"], file)
         with pytest.raises(Conflict):
             mine.start_import(begun["id"])

@@ -121,7 +121,7 @@ class TestOneRollout:
         run.save()
         for act in ("session", "what-if"):
             assert (
-                "no longer in the data set"
+                "no longer in the dataset"
                 in maries.post(f"{rollout}/{act}", {"call": 1} if act != "session" else {}, 409)["error"]
             )
 

@@ -79,7 +79,7 @@ class TestEvaluations:
         assert {one["name"] for one in told["categories"]} == {"even", "odd"}
         assert told["gained"][0]["before"] < told["gained"][0]["after"]
         same = maries.get(f"/evaluations/{after.number}/compare/{after.number}", 409)
-        assert "one and the same" in same["error"]
+        assert "cannot be compared with itself" in same["error"]
 
     def test_the_policies_that_a_run_or_an_evaluation_takes_are_listed_and_named_where_another_is_given(
         self, project: Project, maries: Program
@@ -87,7 +87,7 @@ class TestEvaluations:
         listed = {one["policy"]: one for one in maries.get("/policies")}
         assert listed["warm"] == {
             "policy": "warm",
-            "title": "The shipped warm policy",
+            "title": "Shipped warm-start policy",
             "group": "",
             "trains": True,
             "evaluates": True,
@@ -112,7 +112,7 @@ class TestEvaluations:
         listed = {one["benchmark"]: one for one in maries.get("/leaderboards")}
         assert listed[better.benchmark]["first"] == board["standings"][0]
         assert listed["bfcl"]["paper"]["scores"]["overall"] > 0 and listed["bfcl"]["first"] is None
-        assert maries.get("/leaderboards/nothing", 404)["error"].startswith("There is no benchmark 'nothing'")
+        assert maries.get("/leaderboards/nothing", 404)["error"].startswith("Unknown benchmark 'nothing'")
 
 
 class TestAlerts:
@@ -127,7 +127,7 @@ class TestAlerts:
         bobs = program(bob, organisation)
         [listed] = bobs.get("/alerts")["items"]
         whole = bobs.get(f"/alerts/{alert.pk}")
-        assert whole.items() >= listed.items() and whole["condition"].startswith("The newest value is below")
+        assert whole.items() >= listed.items() and whole["condition"].startswith("Latest value is below")
         done = bobs.post(f"/alerts/{alert.pk}/change", {"do": "acknowledge"})
         assert (done["state"], done["acknowledged_by"]) == ("acknowledged", "bob")
         assert bobs.get("/alerts")["items"] == [] and len(bobs.get("/alerts?state=acknowledged&run=1")["items"]) == 1

@@ -81,7 +81,7 @@ class TestQueues:
         closed = maries.post("/review/1/close", {})["closed_at"]
         assert closed == maries.get("/review/1")["closed_at"], "closing twice is closing once"
         said = {"answers": {"verdict": "reject"}}
-        assert "was closed" in bobs.put("/review/1/items/1/review", said, 409)["error"]
+        assert "is closed" in bobs.put("/review/1/items/1/review", said, 409)["error"]
         assert maries.post("/review/1/close", {"closed": False})["closed_at"] is None
         bobs.put("/review/1/items/1/review", said)
 
@@ -113,7 +113,7 @@ class TestAdjudication:
         for method in ("get", "put"):
             body = {"answers": {"verdict": "fix"}} if method == "put" else None
             told = maries.ask(method, "/review/1/items/1/adjudication", body, 409)
-            assert "still being reviewed" in told["error"]
+            assert "still in review" in told["error"]
         differ(pair, 1, alice, bob)
         assert maries.put("/review/1/items/1/adjudication", {}, 422)["faults"]
         maries.put("/review/1/items/1/adjudication", {"answers": {"verdict": "fix"}})
@@ -149,7 +149,7 @@ class TestAgreement:
         tag = next(one["figures"] for one in told["questions"] if one["key"] == "faults:wrong tool")
         assert tag["unmeasurable"] == "Not measurable: nobody ticked it."
         assert [tag[name] for name in ("percent", "kappa", "alpha", "ac1")] == [None] * 4
-        assert maries.get("/review/agreement?question=colour", 404)["error"] == "Nobody was asked this question."
+        assert maries.get("/review/agreement?question=colour", 404)["error"] == "No queue has this question."
         assert maries.get("/review/agreement?queue=9", 404)["error"]
 
     def test_without_answers_there_are_no_figures(self, maries: Program) -> None:
@@ -160,7 +160,7 @@ class TestAgreement:
         found = {one["part"]: one for one in maries.get("/review/reward?basis=reviews")}
         assert (found["reward"]["units"], found["reward"]["accepted"]) == (24, 17)
         made = maries.post("/review/disagreements", {"basis": "reviews", "threshold": 0.5, "side": "low"}, 201)
-        assert (made["name"], made["open"]) == ("People against the reward", 11)
+        assert (made["name"], made["open"]) == ("Reviewers vs. reward", 11)
         none = maries.post("/review/disagreements", {"basis": "reviews", "threshold": 0.5, "side": "high"}, 409)
         assert "agree on all of these" in none["error"]
 
@@ -198,7 +198,7 @@ class TestComments:
             ("delete", "", None),
             ("post", "/restore", None),
         ):
-            assert "Only who wrote" in maries.ask(method, f"{here}/{said['id']}{path}", body, 403)["error"]
+            assert "Only the author" in maries.ask(method, f"{here}/{said['id']}{path}", body, 403)["error"]
         assert maries.get(here)["items"][0]["text"] == "Mine."
 
     @pytest.mark.parametrize(

@@ -49,11 +49,11 @@ class TestRules:
         self, project: Project, mary: User, maries: Program
     ) -> None:
         made = maries.post("/alerts/rules", OWN, 201)
-        assert (made["condition"], made["open"], made["by"]) == ("The newest value is below 0.2", 0, "mary")
+        assert (made["condition"], made["open"], made["by"]) == ("Latest value is below 0.2", 0, "mary")
         rule = f"/alerts/rules/{made['id']}"
         Alert.objects.create(project=project, rule_id=made["id"], run=run_of(project, [0.1]), key="step-1", value=0.1)
         changed = maries.post(f"{rule}/change", {"threshold": 0.3, "aggregate": "mean", "over": 5})
-        assert (changed["condition"], changed["open"]) == ("The mean of the newest 5 is below 0.3", 1)
+        assert (changed["condition"], changed["open"]) == ("Mean of the last 5 is below 0.3", 1)
         assert (changed["name"], changed["metric"]) == ("Low", "points.reward")
         assert maries.post(f"{rule}/switch", {"enabled": False}) == {**changed, "enabled": False} == maries.get(rule)
         for _ in range(2):

@@ -43,7 +43,7 @@ def test_a_sweep_is_planned_then_launched_with_the_members_of_the_plan(
     plan = maries.post("/sweeps/plan", asked)
     assert len(plan["members"]) == 4 and not Run.objects.exists()
     assert [one["seconds"] for one in plan["members"]] == [60 * START["minutes"]] * 4 and not plan["known"]
-    assert plan["seconds"] == 240 * START["minutes"] and plan["done"] is None and "no worker" in plan["why"]
+    assert plan["seconds"] == 240 * START["minutes"] and plan["done"] is None and "no training worker" in plan["why"]
     made = maries.post("/sweeps", asked, 201)
     assert [one["varied"] for one in made["runs"]] == [one["varied"] for one in plan["members"]]
     assert [one["name"] for one in made["runs"]] == [one["name"] for one in plan["members"]]
@@ -64,13 +64,13 @@ def test_draws_and_presets_are_as_on_the_page(maries: Program, dataset: Dataset)
 @pytest.mark.parametrize(
     ("wrong", "where", "said"),
     [
-        ({"vary": {}}, "body.vary", "varies at least one setting"),
+        ({"vary": {}}, "body.vary", "at least one setting to vary"),
         ({"vary": {"colour": "red"}}, "body.vary.colour", "colour is not one"),
-        ({"vary": {"seed": "0, 1", "beta": ""}}, "body.vary.beta", "It needs values"),
+        ({"vary": {"seed": "0, 1", "beta": ""}}, "body.vary.beta", "Enter values"),
         ({"vary": {"learning_rate": [1e-6, 5]}}, "body", "Learning rate '5'"),
         ({"method": "random", "draws": 101}, "body.draws", "less than or equal to 100"),
-        ({"settings": {"dataset": 99}}, "body.settings.dataset", "No run can train on data set 99"),
-        ({"settings": {"clone": 99}}, "body.settings.clone", "There is no run 99"),
+        ({"settings": {"dataset": 99}}, "body.settings.dataset", "Dataset 99 cannot be trained on"),
+        ({"settings": {"clone": 99}}, "body.settings.clone", "Run 99 to clone does not exist"),
         ({"settings": {"group": 1}}, "body", "Group size"),
         ({"preset": "colours"}, "body.preset", "Input should be"),
     ],
@@ -125,7 +125,7 @@ def test_a_forecast_tells_what_a_run_takes_and_how_it_differs(maries: Program, d
 
 def test_a_trial_is_begun_once_told_of_with_the_forecast_and_stopped(maries: Program, dataset: Dataset) -> None:
     settings = {"dataset": dataset.number}
-    assert maries.post("/runs/trial/stop", settings, 409)["error"] == "These settings were never tried."
+    assert maries.post("/runs/trial/stop", settings, 409)["error"] == "There is no dry run with these settings."
     begun = maries.post("/runs/trial", settings, 201)
     assert maries.post("/runs/trial", settings, 201) == begun and begun["dead"] is None
     assert Job.objects.get(kind=Kind.TRIAL).pk.hex == begun["job"]["id"].replace("-", "")

@@ -103,7 +103,7 @@ def test_an_account_that_is_closed_is_one_that_never_was(alice: User) -> None:
     alice.is_active = False
     alice.save()
     answer = Client().post(reverse("sign-in"), {"username": "alice", "password": PASSWORD})
-    assert "No one signs in with that name and password" in answer.content.decode()
+    assert "Wrong username or password" in answer.content.decode()
 
 
 def test_a_passkey_of_nobody_and_nonsense_are_refused_alike(alice: User) -> None:
@@ -113,7 +113,7 @@ def test_a_passkey_of_nobody_and_nonsense_are_refused_alike(alice: User) -> None
     handle = {"response": {"userHandle": "MQ"}, "id": "x", "rawId": "eA", "type": "public-key"}
     for sent in ("", "{}", "[]", "null", "x", json.dumps(handle), json.dumps({"response": {"userHandle": None}})):
         answer = client.post(reverse("mfa_login_webauthn"), {"credential": sent, "next": "/acme/"}, follow=True)
-        assert "This passkey opens no account here." in answer.content.decode()
+        assert "This passkey is not registered here." in answer.content.decode()
         assert answer.redirect_chain == [(f"{reverse('sign-in')}?next=%2Facme%2F", 302)]
     assert "_auth_user_id" not in client.session
 

@@ -154,14 +154,14 @@ def test_the_tenths_lie_within_the_run_and_are_as_long(first: int, more: int) ->
 def test_the_map_names_each_outcome_and_leads_to_its_rollouts(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, four(chain()))
     text = read(victors, address(run, "run-outcomes"))
-    assert "What each column counts" in text and 'role="grid"' in text
+    assert "Column definitions" in text and 'role="grid"' in text
     found = re.findall(r'<a href="([^"]+)" data-told title="([^"]+)"', text)
     assert found
     for where, told in found:
         page = victors.get(where.replace("&amp;", "&"))
         assert page.context["told"], where
         tool, outcome = re.match(r"(\S+), ([\w ]+): (\d+) of", told).group(1, 2)
-        if outcome == "never tried":
+        if outcome == "not called":
             assert all(tool not in hit.tools for hit in page.context["told"])
         else:
             assert all(tool in hit.tools for hit in page.context["told"])
@@ -194,7 +194,7 @@ def test_all_tools_that_are_switched_on_are_there_on_demand(run: Run, victors: C
     Environment.objects.create(project=run.project, off=["filesystem"])
     assert victors.get(url, {"all": 1}).context["shown"] == whole - 40
     assert victors.get(url, {"all": 1, "server": "banking"}).context["shown"] == 17
-    assert "No tool is like that" in read(victors, url, q="zzz")
+    assert "No matching tools in these steps" in read(victors, url, q="zzz")
 
 
 def test_a_run_without_rollouts_says_so(run: Run, victors: Client) -> None:
@@ -338,7 +338,7 @@ def test_a_group_shows_where_winners_and_losers_part(run: Run, victors: Client) 
     page = victors.get(address(run, "rollout-group", STEP, 1))
     assert page.context["parted"].node.depth == 0 and 'id="parting"' in page.text
     assert page.context["members"][0].index == 1
-    assert page.context["pair"].parts == 0 and "They part at the first call" in page.text
+    assert page.context["pair"].parts == 0 and "They diverge at the first call" in page.text
     together = victors.get(address(run, "rollout-group", STEP, 1), {"pair": ["1", "3"]}).context["pair"]
     assert together.parts == 1 and len(together.alike) == 1 and together.rest[0].first
 
@@ -359,14 +359,14 @@ def test_a_call_of_the_tree_leads_to_the_rollouts_through_it(run: Run, victors: 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (lambda: [good(chain())] * 4, "All of them succeeded"),
-        (lambda: [lazy(chain())] * 4, "All of them failed"),
-        (lambda: [wrong(chain())] * 4, "None of them did everything"),
-        (lambda: [good(abstention())] * 4, "All of them succeeded"),
-        (lambda: [calling(abstention(), ToolCall("x", {}))] * 4, "All of them failed"),
-        (lambda: [good(chain()), broken(chain())] * 2, "no fault of the policy"),
+        (lambda: [good(chain())] * 4, "All succeeded"),
+        (lambda: [lazy(chain())] * 4, "All failed"),
+        (lambda: [wrong(chain())] * 4, "None did everything"),
+        (lambda: [good(abstention())] * 4, "All succeeded"),
+        (lambda: [calling(abstention(), ToolCall("x", {}))] * 4, "All failed"),
+        (lambda: [good(chain()), broken(chain())] * 2, "a reason outside the policy"),
         (lambda: [good(chain())], "A group of one"),
-        (lambda: [saying(chain()) for _ in range(4)], "All of them failed"),
+        (lambda: [saying(chain()) for _ in range(4)], "All failed"),
     ],
 )
 def test_a_group_without_signal_says_why(
@@ -380,13 +380,13 @@ def test_a_group_without_signal_says_why(
 def test_a_group_that_is_not_there_or_whose_file_is_gone_says_so(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, four(chain()))
     assert victors.get(address(run, "rollout-group", STEP, 2)).status_code == 404
-    assert "has not done step 9" in read(victors, address(run, "rollout-group", 9, 1), 404)
+    assert "has not reached step 9" in read(victors, address(run, "rollout-group", 9, 1), 404)
 
 
 def test_rollouts_of_before_the_store_have_groups_too(run: Run, victors: Client) -> None:
     keep_old_rollouts(run, STEP, four(chain()))
     old = read(victors, address(run, "rollout-group", STEP, 1))
-    assert "Winners and losers part here" in old
+    assert "Winners and losers diverge here" in old
     assert (
         len(victors.get(address(run, "rollouts", STEP), {"view": "list", "outcome": "schema"}).context["members"]) == 1
     )

@@ -41,7 +41,7 @@ def test_a_site_on_postgresql_comes_back_with_the_same_pages_and_into_an_empty_d
     made = manage(postgres, "before", here, "backup", str(file))
     assert made.returncode == 0 and PASSWORD not in made.stdout + made.stderr, made.stderr
     full = manage(postgres, "before", back, "restore", str(file))
-    assert full.returncode != 0 and "has tables: restore into an empty one" in full.stderr
+    assert full.returncode != 0 and "has tables: restore into an empty database" in full.stderr
     restored = manage(postgres, "after", back, "restore", str(file))
     assert restored.returncode == 0, restored.stderr
     assert json.loads(shell(postgres, "after", back, PAGES)) == shown

@@ -131,7 +131,7 @@ class TestTwoRuns:
         assert {kind: count for kind, _, count in page.context["counts"]}["gained"] == 5, (
             "the one that takes no call was passed before"
         )
-        assert "the policy it started from" in page.content.decode()
+        assert ", initial policy" in page.content.decode()
 
     @pytest.mark.parametrize(
         ("query", "shown"), [({"kind": "lost"}, 3), ({"apart": "1"}, 3), ({"length": "0"}, 1), ({"tool": "nothing"}, 0)]
@@ -141,7 +141,7 @@ class TestTwoRuns:
     ) -> None:
         page = victors.get(address(project, a="run-1", b="run-2", **query))
         assert len(page.context["page"]) == shown
-        assert shown or "No conversation is like that" in page.content.decode()
+        assert shown or "No matching conversations" in page.content.decode()
 
     def test_one_conversation_stands_side_by_side_with_the_parting_marked(
         self, project: Project, two: tuple[Run, Run], victors: Client
@@ -150,7 +150,7 @@ class TestTwoRuns:
         page = victors.get(address(project, "run-beside", a="run-1", b="run-2", item=held[2].id))
         text = page.content.decode()
         calls = sum(len(step.calls) for step in held[2].steps)
-        assert f'data-parting="{calls + 1}"' in text and text.count("Differs from here") == 1
+        assert f'data-parting="{calls + 1}"' in text and text.count("First difference") == 1
         assert f'id="b-call-{calls + 1}"' in text and f'id="a-call-{calls + 1}"' not in text
         assert "<b>" not in text.split("<main")[1].replace("<b></b>", "")
         assert page.context["earlier"] and page.context["later"]
@@ -218,7 +218,7 @@ class TestWhatCannotBeCompared:
 
     @pytest.mark.parametrize(
         ("second", "said"),
-        [("run-1", "one and the same policy"), ("evaluation-1", "take two of a kind")],
+        [("run-1", "Both sides are the same policy"), ("evaluation-1", "Choose two runs or two evaluations")],
     )
     def test_what_makes_no_sense_is_said(self, second: str, said: str, project: Project, victors: Client) -> None:
         run = trained_run(project, "Run", 5)
@@ -230,7 +230,7 @@ class TestWhatCannotBeCompared:
         for held in (asked()[:2], asked()[2:4]):
             leave_held_out(trained_run(project, "Run", 5), right, held)
         text = victors.get(address(project, a="run-1", b="run-2")).content.decode()
-        assert "The two have no conversation in common" in text
+        assert "The two share no conversation" in text
 
     @pytest.mark.parametrize("name", ["run-9", "run-1-after", "evaluation-7", "../etc", "run-99999999999"])
     def test_what_is_no_side_is_not_found(self, name: str, project: Project, victors: Client) -> None:

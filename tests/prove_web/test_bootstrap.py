@@ -87,7 +87,7 @@ def test_the_demo_can_be_small_or_left_out(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.django_db
 def test_a_demo_that_is_none_is_named_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(bootstrap.DEMO, "huge")
-    with pytest.raises(Refused, match="PROVE_DEMO='huge' is none of whole, small, none"):
+    with pytest.raises(Refused, match="PROVE_DEMO='huge' is not one of whole, small, none"):
         bootstrap.furnish()
     assert not User.objects.exists()
 

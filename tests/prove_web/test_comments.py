@@ -131,7 +131,7 @@ def test_only_who_said_it_changes_it_and_everyone_who_annotates_resolves_it(
     said = say(trajectory, bob, "As it was", Place(call=1))
     alices, bobs = as_user(alice), as_user(bob)
     for path in (f"{said.pk}/edit/", f"{said.pk}/remove/"):
-        assert "Only who wrote" in alices.post(url + path, {"text": "Mine now"}, headers=HTMX).text
+        assert "Only the author" in alices.post(url + path, {"text": "Mine now"}, headers=HTMX).text
     assert bobs.post(f"{url}{said.pk}/edit/", {"text": "As it **is**"}).status_code == 302
     assert "As it <strong>is</strong>" in bobs.get(url).text and "edited" in bobs.get(url).text
     assert bobs.post(f"{url}{said.pk}/edit/", {"text": ""}).status_code == 422
@@ -153,7 +153,7 @@ def test_what_is_removed_is_seen_by_nobody_and_can_be_put_back(
     trajectory: Trajectory, bob: User, alice: User, as_user: SignIn
 ) -> None:
     said = say(trajectory, bob, "Too hasty, @alice")
-    assert told(alice) == ["bob mentioned you at the whole of " + trajectory.example]
+    assert told(alice) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
     remove(said)
     assert seen(trajectory, alice) == seen(trajectory, bob) == [] and told(alice) == []
     url = f"{trajectory.get_absolute_url()}comments/"
@@ -173,12 +173,12 @@ def test_who_is_mentioned_or_answered_hears_of_it_once(
     rewrite(said, "Ask @mary again, and @bob")
     remove(said)
     put_back(said)
-    here = f"call 1 of {trajectory.example}"
-    assert (told(mary), told(bob)) == ([f"alice mentioned you at {here}"], [f"alice mentioned you at {here}"])
+    here = f"{trajectory.example}, call 1"
+    assert (told(mary), told(bob)) == ([f"alice mentioned you in {here}"], [f"alice mentioned you in {here}"])
     assert told(alice) == [] and not Notification.objects.filter(user=charlie).exists()
     say(trajectory, mary, "Yes.", Place(call=1))
     say(trajectory, mary, "Elsewhere.", Place(call=2))
-    assert told(alice) == [f"mary replied to you at {here}"]
+    assert told(alice) == [f"mary replied to you in {here}"]
     assert all("right" not in text for text in Notification.objects.values_list("text", flat=True)), "no words of it"
 
 
@@ -210,7 +210,7 @@ def test_in_a_blind_queue_a_reviewer_sees_no_comment_of_others_before_theirs_is_
     say(trajectory, ann, "I think it is fine")
     assert seen(trajectory, bob) == ["Before", "It should be rejected, @ann"]
     assert seen(trajectory, ann) == ["Before", "I think it is fine"]
-    assert told(ann) == [f"bob mentioned you at the whole of {trajectory.example}"]
+    assert told(ann) == [f"bob mentioned you in {trajectory.example}, whole trajectory"]
     assert told(bob) == [], "that somebody answered would tell that they had something to say"
     assert len(seen(trajectory, alice)) == len(seen(trajectory, victor)) == 3, "who adjudicates or looks is not blind"
     review = Review.objects.create(item=item, reviewer=bob)

@@ -149,7 +149,7 @@ class TestWhichRuns:
         for part in ("", "&part=curves", "&part=finals"):
             answer = victors.get(url + part)
             assert answer.status_code == 400
-            assert "21 runs are asked for, and 20 are the most" in answer.content.decode()
+            assert "21 runs are selected; at most 20 can be compared" in answer.content.decode()
 
     def test_runs_are_found_by_words_and_added(self, project: Project, victors: Client) -> None:
         one, two = trained_run(project, "Low rate", 5), trained_run(project, "High rate", 5)
@@ -157,13 +157,13 @@ class TestWhichRuns:
         for words in ("high", "keeper", "#2", "2", "high rate"):
             text = unescape(victors.get(address(project, one, part="picker", q=words)).content.decode())
             assert "High rate" in text and "Low rate" not in text and "?run=1&run=2" in text
-        assert "No other run has all" in victors.get(address(project, one, part="picker", q="nowhere")).content.decode()
+        assert "No other run matches" in victors.get(address(project, one, part="picker", q="nowhere")).content.decode()
 
     def test_without_runs_the_page_says_where_to_begin(self, project: Project, victors: Client) -> None:
-        assert "A comparison needs runs" in victors.get(address(project)).content.decode()
+        assert "A comparison needs at least two runs" in victors.get(address(project)).content.decode()
         one, two = trained_run(project, "One", 5), trained_run(project, "Two", 5)
         text = unescape(victors.get(address(project)).content.decode())
-        assert f"?run={one.number}&run={two.number}" in text and "The newest 2 runs" in text
+        assert f"?run={one.number}&run={two.number}" in text and "Newest 2 runs" in text
 
     @pytest.mark.parametrize("number", [7, 2**31, 99_999_999_999, 10**30])
     def test_a_number_that_no_run_has_is_named(self, project: Project, victors: Client, number: int) -> None:
@@ -288,7 +288,7 @@ class TestResults:
         leave_held_out(here, right)
         text = unescape(victors.get(address(project, here, gone, working, part="finals")).content.decode())
         assert "The held-out rollouts of run 2 are not in this machine's data folder" in text
-        assert "Run 3 is not over yet" in text
+        assert "Run 3 has not ended" in text
 
     def test_evaluations_of_the_runs_stand_beside_each_other(self, project: Project, victors: Client) -> None:
         runs = [trained_run(project, f"Run {n}", 5) for n in range(3)]

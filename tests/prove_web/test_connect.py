@@ -135,7 +135,7 @@ def test_a_reading_token_offers_and_calls_only_what_reads(web: str, session: Liv
 
     assert all(visit(reading, listed))
     refused = call(reading, "cancel_event", {"event": "evt-1"})
-    assert refused.is_error and "only read" in refused.content[0].text
+    assert refused.is_error and "read-only" in refused.content[0].text
     assert not call(reading, "list_accounts").is_error
     assert [made.tool for made in session.calls.all()] == ["list_accounts"]
 

@@ -75,7 +75,7 @@ def test_a_token_is_shown_once_with_all_that_it_takes(browser: Client, session: 
 @pytest.mark.parametrize("name", ["", " ", "x" * 81, "\0"])
 def test_a_token_needs_a_name_and_says_so(browser: Client, session: LiveSession, name: str) -> None:
     answer = browser.post(at("session-token", session), {"name": name})
-    assert answer.status_code == 422 and "Give it a name" in answer.text and not session.tokens.exists()
+    assert answer.status_code == 422 and "Enter a name" in answer.text and not session.tokens.exists()
 
 
 def test_a_token_reads_only_unless_it_is_asked_to_call(browser: Client, session: LiveSession) -> None:
@@ -140,7 +140,7 @@ def test_calls_that_met_a_fault_are_marked_and_the_page_says_what_is_on(
     made = session_services.make(session, bob, "list_events", {})
     assert not made.ok and json.loads(made.text)["error"] == "unavailable"
     page = browser.get(session.get_absolute_url()).text
-    assert "Faults on purpose" in page and page.count("tool-mark-fault") == page.count("away<span") == 2, (
+    assert "Fault injection is on" in page and page.count("tool-mark-fault") == page.count("unavailable<span") == 2, (
         "in the timeline and with the call"
     )
     answer = browser.post(at("session-call", session), {"tool": "list_events", "example": "1"})
@@ -177,5 +177,5 @@ def test_what_comes_in_live_leaves_forms_alone(browser: Client, session: LiveSes
 def test_a_call_of_a_client_says_whose_it_is(browser: Client, session: LiveSession, bob: User) -> None:
     session_services.make(session, bob, "list_events", {}, SCRIPT)
     page = browser.get(session.get_absolute_url(), {"view": "timing"}).text
-    assert SCRIPT not in page and "&lt;script&gt;" in page and "an MCP client" in page
+    assert SCRIPT not in page and "&lt;script&gt;" in page and "(MCP client)" in page
     assert SessionCall.objects.get().made_by == bob

@@ -150,7 +150,7 @@ def test_calls_where_none_was_due_say_so() -> None:
     example = abstention()
     call = ToolCall(example.candidates[0], {})
     [card] = cards(of_rollout(attempt(example, write_calls([call])), example))
-    assert "No call was due" in chips(card)
+    assert "No call expected" in chips(card)
 
 
 def test_a_broken_call_is_shown_as_it_was_written() -> None:

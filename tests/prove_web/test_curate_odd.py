@@ -151,9 +151,9 @@ def test_a_data_folder_that_takes_nothing_is_told(
     (tmp_path / "file").write_text("in the way")
     settings.PROVE_DATA = tmp_path / "file"
     answer = client.post(at("version-new", project, dataset=source.number), {"name": "x"})
-    assert answer.status_code == 422 and "Ask who runs the site" in answer.text and Dataset.objects.count() == 1
+    assert answer.status_code == 422 and "Contact the site" in answer.text and Dataset.objects.count() == 1
     answer = client.post(at("import-new", project), {"name": "a", "size": 10})
-    assert answer.status_code == 422 and "ask who runs it" in answer.json()["error"]
+    assert answer.status_code == 422 and "contact the administrator" in answer.json()["error"]
 
 
 def test_attempts_that_have_to_be_replayed_are_left_to_a_job(project: Project, mary: User, broker: str) -> None:
@@ -187,7 +187,7 @@ class TestStrangersAttempts:
         assert brought.trajectories.count() == 3 and not brought.trajectories.exclude(run=None).exists()
         for row in brought.trajectories.all():
             page = client.get(row.get_absolute_url())
-            assert page.status_code == 200 and "Attempt of" not in page.text
+            assert page.status_code == 200 and "Rollout of" not in page.text
 
     def test_what_it_says_of_itself_is_kept_for_the_next(self, brought: Dataset, mary: User, client: Client) -> None:
         lines = sent(client, brought.project, dataset=brought.number, format="jsonl")
@@ -211,6 +211,6 @@ class TestUploads:
         form = Import(list(seen.first), {"format": "columns", "column_query": "query"})  # type: ignore[arg-type]
         assert form.is_valid()
         import_services.launch(project, mary, upload, form, seen)
-        with pytest.raises(Http404, match="imported already"):
+        with pytest.raises(Http404, match="already being imported"):
             import_services.launch(project, mary, upload, form, seen)
         assert Dataset.objects.count() == 1

@@ -78,7 +78,7 @@ class TestVersions:
         project = source.project
         client.post(at("version-new", project, dataset=source.number), {"name": "Next"})
         made = Dataset.objects.get(name="Next")
-        assert "Both hold the same" in client.get(at("dataset-changes", project, made.number)).text
+        assert "Both have identical contents" in client.get(at("dataset-changes", project, made.number)).text
         gone, edited, *_ = made.trajectories.all()
         gone.delete()
         Trajectory.objects.filter(pk=edited.pk).update(record={**edited.record, "turns": ["Other words."]})
@@ -197,7 +197,7 @@ class TestExports:
         call_command("export", **where, stdout=io.StringIO())
         answer = body(client.get(at("export", source.project, dataset=source.number, format="jsonl")))
         assert (tmp_path / "x.jsonl").read_bytes().splitlines()[:-1] == answer.splitlines()[:-1]
-        with pytest.raises(CommandError, match="no data set 9"):
+        with pytest.raises(CommandError, match="no dataset 9"):
             call_command("export", **{**where, "dataset": 9})
 
 
@@ -265,7 +265,7 @@ class TestImports:
         sent = body(client.get(at("export", source.project, dataset=source.number, format="jsonl")))
         here = self.begin(client, source.project, "ours.jsonl", sent)
         page = client.get(here)
-        assert page.context["counts"] == {"bad": 0, "all": 20} and "all good" in page.text
+        assert page.context["counts"] == {"bad": 0, "all": 20} and "all valid" in page.text
         answer = client.post(here, {"name": "Back", "format": "ours", "split": ""})
         made = Dataset.objects.get(name="Back")
         assert answer.url == made.get_absolute_url() and made.job.state == State.QUEUED
@@ -278,7 +278,7 @@ class TestImports:
         assert page.context["form"]["column_query"].value() == "question"
         assert [row.what for row in page.context["rows"]] == ["irrelevance", "bad"]
         page = client.post(here, {"format": "columns", "column_query": ""})
-        assert page.status_code == 422 and "Say which column" in page.text
+        assert page.status_code == 422 and "Map a column" in page.text
 
     def test_a_small_file_comes_with_the_form_where_there_is_no_script(self, source: Dataset, client: Client) -> None:
         file = SimpleUploadedFile("a.csv", b"query,b\nWhat?,1\n")
@@ -292,7 +292,7 @@ class TestImports:
         self, source: Dataset, client: Client, tmp_path: Path
     ) -> None:
         answer = client.post(at("import-new", source.project), {"name": "big", "size": MOST_PACKED + 1})
-        assert answer.status_code == 422 and "is the most" in answer.json()["error"]
+        assert answer.status_code == 422 and "the limit is" in answer.json()["error"]
         assert not list(uploads.root().glob("*"))
 
     def test_more_than_was_announced_is_not_kept_and_a_lost_piece_is_asked_for_again(

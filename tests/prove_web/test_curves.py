@@ -83,7 +83,7 @@ def test_charts_come_in_their_groups_and_those_with_nothing_to_draw_are_hidden(p
     old = run_of(project, [0.5] * 3)
     assert [group for group, _ in grouped(old)] == list(get_args(Group))
     shown = {chart.title for _, members in grouped(old) for _, chart, told in members if told}
-    assert shown == {"Reward", "Failing calls", "Time of a step"}
+    assert shown == {"Reward", "Failed calls", "Step time"}
     assert all(told for _, members in grouped(long) for _, chart, told in members if chart.source == "points")
 
 
@@ -146,8 +146,8 @@ def test_tokens_are_counted_from_the_start_of_the_run_and_not_of_the_range(long:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ({"names": "reward\nloss"}, "names must be names of metrics"),
-        ({"names": "reward;drop"}, "names must be names of metrics"),
+        ({"names": "reward\nloss"}, "names must be comma-separated metric names"),
+        ({"names": "reward;drop"}, "names must be comma-separated metric names"),
         ({"from": "x"}, "from must be a whole number"),
         ({"to": "-1"}, "to must be a whole number"),
         ({"points": "1"}, "points must be from 3 to 100,000"),
@@ -198,18 +198,18 @@ def test_the_tools_that_fail_most_lead_to_more_data_about_them(
 
 
 def test_runs_that_did_not_count_their_tools_say_so(project: Project, victors: Client) -> None:
-    for run, says in ((run_of(project, [0.5]), "do not tell their calls"), (run_of(project), "from the first step")):
+    for run, says in ((run_of(project, [0.5]), "does not log calls"), (run_of(project), "after the first step")):
         assert says in victors.get(reverse("run-tools", args=[*project.path, run.number])).content.decode()
 
 
 def test_while_a_run_trains_its_slices_are_the_first_look_against_the_newest(long: Run, victors: Client) -> None:
     servers, lengths, knobs = cuts(long)
     assert [cut.title for cut in (servers, lengths, knobs)] == [
-        "By server", "By chain length", "By knob of synthesis"
+        "By server", "By chain length", "By difficulty knob"
     ]  # fmt: skip
     [one] = servers.slices
     assert (one.name, one.reward, one.change, one.low) == ("banking", (0.0, 1.0), 1.0, None)
-    assert not servers.intervals and "first look" in victors.get(long.get_absolute_url()).content.decode()
+    assert not servers.intervals and "first held-out evaluation" in victors.get(long.get_absolute_url()).text
 
 
 def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
@@ -223,9 +223,9 @@ def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
     assert one.zero_x < one.low_x < one.x < one.low_x + one.width
     assert [each.heading for each in knobs.slices] == ["Distractors", "", "Kind"]
     assert [each.name for each in lengths.slices] == ["Abstention", "2 steps"]
-    assert [each.name for each in paths.slices] == ["2 steps", "4 steps and more"]
+    assert [each.name for each in paths.slices] == ["2 steps", "4 steps or more"]
     text = victors.get(run.get_absolute_url()).content.decode()
-    assert "Success on chains, sampled: 40 held-out conversations" in " ".join(text.split())
+    assert "Chain success, sampled: 40 held-out conversations" in " ".join(text.split())
     assert "20.0 % → 40.0 %" in shown_text(text) and "+20.0 points" in text and "+10.0 to +30.0 points" in text
     assert "pass^4" in text and "+0.10 to +0.40" in text and "Final state reached" in text
     assert ">Goal success</th>" not in text and not servers.goals, "it was not measured"
@@ -245,7 +245,7 @@ def test_a_finished_run_shows_goal_success_beside_success_and_what_was_done_by_r
     assert [one.goals for one in (*servers.slices, *lengths.slices)] == [(0.3, 0.6), (0.3, 0.6), None]
     text = shown_text(victors.get(run.get_absolute_url()).content.decode())
     assert "Goal success 30.0 % → 60.0 %" in text.replace("30 %", "30.0 %").replace("60 %", "60.0 %")
-    assert "Right act Called Asked Text Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
+    assert "Expected act Called Asked Text Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
 
 
 def test_slices_of_looks_show_goal_success_where_both_looks_have_it(project: Project) -> None:

@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
     finally:
         signal.signal(signal.SIGINT, before)
     assert stopped.value.returncode == 130
-    assert "of 8 are there from before; going on" in said("synthesize", "few", out=out, processes=1)
+    assert "of 8 exist from before; resuming" in said("synthesize", "few", out=out, processes=1)
     said("synthesize", "few", out=tmp_path / "other", processes=1)
     assert contents(out) == contents(tmp_path / "other")
 
@@ -197,7 +197,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def test_a_folder_that_another_command_is_at_is_left_to_it(tmp_path: Path) -> None:
     with (
         open_shard_folder(tmp_path / "set" / "shards"),
-        pytest.raises(CommandError, match="is being made by another command; name another folder with --out"),
+        pytest.raises(CommandError, match="is in use by another command; name another folder with --out"),
     ):
         said("synthesize", "few", out=tmp_path / "set", processes=1)
 
@@ -272,10 +272,10 @@ def test_paraphrasing_says_in_a_line_what_is_wrong(
 def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, knowing: Served) -> None:
     told = said("classify", servers="video_meeting", out=tmp_path / "agreement.json")
     assert "scripted: 90 ordered pairs, 0 without an answer" in told and "Cohen's kappa 0.000" in told
-    assert "proven explicit, said none" in told
+    assert "verified explicit, predicted none" in told
     agreement = json.loads((tmp_path / "agreement.json").read_text("utf-8"))
     assert agreement["kinds"]["explicit"]["recall"] is None and agreement["kinds"]["none"]["recall"] < 1
-    with pytest.raises(CommandError, match="no server 'steam_engine'"):
+    with pytest.raises(CommandError, match="Unknown server 'steam_engine'"):
         said("classify", servers="banking,steam_engine")
 
 

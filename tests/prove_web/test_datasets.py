@@ -47,7 +47,7 @@ def listed(page: Any) -> list[str]:
 
 def test_a_project_without_data_sets_says_how_to_make_the_first(project: Project, mary: User, as_user: SignIn) -> None:
     page = as_user(mary).get(at("datasets", project))
-    assert at("dataset-new", project) in page.text and "No data sets yet" in page.text
+    assert at("dataset-new", project) in page.text and "No datasets yet" in page.text
 
 
 def test_a_viewer_is_offered_no_button_that_their_role_cannot_use(
@@ -115,12 +115,12 @@ def test_a_recipe_sets_all_of_the_rest(project: Project, mary: User, as_user: Si
     client.post(at("dataset-new", project), {"name": "", "recipe": "1k", "train": "nonsense"})
     assert Job.objects.get().spec == {"recipe": "1k"}
     refused = client.post(at("dataset-new", project), {**GOOD, "recipe": "prove-14k"})
-    assert refused.status_code == 422 and "There is no recipe “prove-14k”." in refused.text
+    assert refused.status_code == 422 and "Unknown recipe “prove-14k”." in refused.text
 
 
 def test_a_data_set_without_a_name_is_named_by_its_number(project: Project, mary: User, as_user: SignIn) -> None:
     as_user(mary).post(at("dataset-new", project), {**GOOD, "name": "  "})
-    assert Dataset.objects.get().name == "Data set 1" == Job.objects.get().title
+    assert Dataset.objects.get().name == "Dataset 1" == Job.objects.get().title
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_nonsense_is_refused_by_name_and_nothing_typed_is_lost(
     form = page.context["form"]
     assert list(form.errors) == [field]
     assert {name: form[name].value() for name in GOOD} == {**GOOD, field: value}
-    assert "Nothing was made yet" in page.text
+    assert "Nothing was created" in page.text
 
 
 def test_the_limits_themselves_are_accepted(project: Project, mary: User, as_user: SignIn) -> None:
@@ -203,14 +203,14 @@ def test_a_data_set_that_is_made_but_not_loaded_yet_says_so_and_goes_on_asking(
     client = as_user(mary)
     for query in ({}, {"part": "progress"}):
         answer = client.get(at("dataset", project, dataset.number, **query))
-        assert "being read in" in answer.text and "HX-Refresh" not in answer
+        assert "loading them into the database" in answer.text and "HX-Refresh" not in answer
 
 
 def test_a_data_set_of_which_nothing_was_kept_says_so(project: Project, mary: User, as_user: SignIn) -> None:
     none = {"kept": 0, "kinds": {}, "lengths": {}}
     dataset = dataset_of(project, result={"counts": {"train": none, "held_out": none}})
     page = as_user(mary).get(at("dataset", project, dataset.number)).text
-    assert "It holds no conversation" in page
+    assert "Every draw was dropped" in page
 
 
 def test_a_data_set_that_failed_shows_why_as_text(project: Project, mary: User, as_user: SignIn) -> None:
@@ -303,7 +303,7 @@ def test_each_filter_leaves_exactly_what_fits_it(project: Project, mary: User, a
 def test_filters_add_up(project: Project, mary: User, as_user: SignIn) -> None:
     dataset = dataset_of(project, examples())
     page = as_user(mary).get(at("dataset", project, dataset.number, kind="chain", steps="1", q="zzz"))
-    assert page.context["page"].count == 0 and "Nothing matches" in page.text
+    assert page.context["page"].count == 0 and "No matching trajectories" in page.text
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_filter_that_makes_no_sense_narrows_nothing_and_says_so(
     dataset = dataset_of(project, examples()[:5])
     page = as_user(mary).get(at("dataset", project, dataset.number, **query))
     assert page.status_code == 200
-    assert page.context["page"].count == 5 and "It narrows nothing." in page.text
+    assert page.context["page"].count == 5 and "This filter is ignored." in page.text
 
 
 @pytest.mark.parametrize("asked", ["%", "_", "'", '"', "\\", "<script>alert(1)</script>", "é", "x" * 5000])

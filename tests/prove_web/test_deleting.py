@@ -197,10 +197,10 @@ def test_no_notification_names_a_deleted_data_set(project: Project, mary: User, 
     queue.closed_at = timezone.now()
     queue.save()
     for told in (str(dataset), f"{dataset} 2"):
-        notify([mary], project, f"“{queue}” has verdicts on your data set “{told}”", queue.get_absolute_url())
+        notify([mary], project, f"“{queue}” has decisions on your data set “{told}”", queue.get_absolute_url())
     delete(dataset, mary)
     left = [each.text for each in Notification.objects.filter(url=queue.get_absolute_url()) if "data set" in each.text]
-    assert left == [f"“{queue}” has verdicts on your data set “{dataset} 2”"]
+    assert left == [f"“{queue}” has decisions on your data set “{dataset} 2”"]
 
 
 def test_deleting_offers_to_undo_it_and_twice_is_once(

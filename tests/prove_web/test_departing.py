@@ -42,7 +42,7 @@ from .reviewed import given, queue_of
 
 AsUser = Callable[[User], Client]
 DOCS = Path(__file__).parents[2] / "docs/team.md"
-MADE = "What somebody made"
+MADE = "Created by a user"
 
 
 @pytest.fixture
@@ -141,15 +141,15 @@ ROWS = {
     "Invitations": invitation,
     "Enrolled machines": machine,
     "Share links": share_link,
-    "Tokens of sessions, for MCP clients": session_token,
+    "Session tokens for MCP clients": session_token,
     "API tokens": api_token,
-    "Their own sign-in, pages that are open, and the socket": pages,
+    "Their sign-in, open pages and socket": pages,
     "Notifications": notification,
     "Webhooks": webhook,
     "Alert rules": rule,
-    "Servers of others": server,
-    "Jobs that wait or run": work,
-    "Runs, data sets, sessions, views and other things": things,
+    "Third-party servers": server,
+    "Queued and running jobs": work,
+    "Runs, datasets, sessions, views and other objects": things,
     "Labels, comments and notes": label,
 }
 # What each takes at least: a role below it ends the thing where the table says so.
@@ -157,11 +157,11 @@ LEAST = {
     "Invitations": Role.OWNER,
     "Enrolled machines": Role.OWNER,
     "Share links": Role.MAINTAINER,
-    "Tokens of sessions, for MCP clients": Role.ANNOTATOR,
+    "Session tokens for MCP clients": Role.ANNOTATOR,
 }
 
 
-THEMSELVES = {"Their own sign-in, pages that are open, and the socket", "Notifications"}  # not what they made
+THEMSELVES = {"Their sign-in, open pages and socket", "Notifications"}  # not what they made
 
 
 def table() -> dict[str, tuple[str, str]]:
@@ -211,8 +211,8 @@ def test_an_owner_sees_what_ended_and_why(
     member = Membership.objects.get(user=ann)
     client = as_user(alice)
     page = client.post(reverse("member-remove", args=["acme", member.pk]), follow=True).content.decode()
-    ended = re.search(r"With it ended ([^.]*)\.", page)
-    assert ended and ended[1] == "1 invitation, 1 machine, 1 share link, 1 token of a session and 1 API token of theirs"
+    ended = re.search(r"Revoked: ([^.]*)\.", page)
+    assert ended and ended[1] == "1 invitation, 1 machine, 1 share link, 1 session token and 1 API token"
     assert "ann left the team" in client.get(reverse("shares", args=project.path)).content.decode()
     noted = Entry.objects.filter(additional_data__because="ann left the team", actor=alice)
     kinds = {*noted.values_list("content_type__model", flat=True)}
@@ -271,7 +271,7 @@ def test_who_is_given_another_role_is_told_of_it(as_user: AsUser, alice: User, b
     for role in (Role.MAINTAINER, Role.MAINTAINER):
         as_user(alice).post(reverse("member-change", args=["acme", member.pk]), {"role": role})
     told = [each.text for each in Notification.objects.filter(user=bob)]
-    assert len(told) == 1 and told[0].startswith("You are maintainer of Acme now: you may see everything")
+    assert len(told) == 1 and told[0].startswith("Your role in Acme is now Maintainer. You can see everything")
     assert escape(told[0]) in as_user(bob).get(reverse("notifications")).content.decode()
 
 

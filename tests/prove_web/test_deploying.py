@@ -197,4 +197,4 @@ def test_a_site_is_asked_under_a_name_that_it_answers_to(hosts: str, name: str, 
 def test_a_site_that_does_not_answer_is_not_ready(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setenv("PROVE_PORT", "1")
     assert healthcheck_cli.main() == 1
-    assert "nothing answers at port 1" in capsys.readouterr().out
+    assert "nothing answers on port 1" in capsys.readouterr().out

@@ -26,7 +26,7 @@ def browser(as_user: Callable[[User], Client], alice: User) -> Client:
 
 
 @pytest.mark.parametrize(
-    ("full", "status", "says"), [(EVERYTHING, 507, "disk of this site is full"), (0, 500, "broke")]
+    ("full", "status", "says"), [(EVERYTHING, 507, "server disk is full"), (0, 500, "Server error")]
 )
 def test_a_page_that_cannot_be_stored_says_whether_the_disk_is_full(
     browser: Client, organisation: Organisation, monkeypatch: Any, full: int, status: int, says: str
@@ -53,4 +53,4 @@ def test_every_page_of_a_team_warns_while_the_disk_has_too_little_room(
     for least, warned in ((EVERYTHING, True), (0, False)):
         monkeypatch.setattr("prove_web.accounts.context.LEAST_FREE", least)
         page = browser.get(project.get_absolute_url())
-        assert page.status_code == 200 and ("disk of this site is almost full" in page.content.decode()) is warned
+        assert page.status_code == 200 and ("server disk is almost full" in page.content.decode()) is warned

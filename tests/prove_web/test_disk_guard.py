@@ -134,7 +134,7 @@ def test_a_data_set_fails_with_the_reason_and_leaves_no_rows(project: Project, d
     disk(GB)
     work(made.job)
     made.job.refresh_from_db()
-    assert made.job.state == State.FAILED and "no room for a data set" in made.job.error
+    assert made.job.state == State.FAILED and "no room for a dataset" in made.job.error
     assert not list(made.job.out.glob("*.jsonl*")) and not made.trajectories.exists()
 
 
@@ -150,7 +150,7 @@ def test_a_job_of_a_worker_ends_in_words_where_the_disk_runs_low(tmp_path: Path,
 
 def test_a_backup_on_the_sites_disk_leaves_the_last_of_it(data: Path, disk: Any) -> None:
     disk(GB)
-    with pytest.raises(BackupFailed, match="Or name a file on another disk"):
+    with pytest.raises(BackupFailed, match="Or choose a file on another disk"):
         leave_room(data, data / "prove.sqlite3")
     with pytest.raises(BackupFailed):
         backup(data / "site.tar.zst", (), lambda done, total: None)
@@ -195,7 +195,7 @@ def test_a_project_has_a_few_files_on_their_way(project: Project, data: Path, mo
     monkeypatch.setattr(uploads, "MOST_UPLOADS", 2)
     other = Project.objects.create(organisation=project.organisation, slug="two", name="Two")
     begun = [uploads.begin(project, "a", 1) for _ in range(2)]
-    with pytest.raises(uploads.NotTaken, match="2 files are on their way"):
+    with pytest.raises(uploads.NotTaken, match="2 pending uploads"):
         uploads.begin(project, "a", 1)
     uploads.begin(other, "a", 1)
     begun[0].forget()

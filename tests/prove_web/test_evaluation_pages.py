@@ -84,7 +84,7 @@ def test_a_report_is_shown_whole_with_intervals_and_the_silent_baseline(project:
         assert [line.accuracy, line.low, line.high] == pytest.approx(told, abs=0.01)
         assert f"95 % interval {line.low:.1f} to {line.high:.1f}" in page.text
     assert lines["overall"].accuracy == pytest.approx(100 * made.overall, abs=0.01)
-    assert "a silent model gets 0.0" in words(page.text) and "not run" not in page.text
+    assert "silent baseline 0.0" in words(page.text) and "not run" not in page.text
 
 
 def test_goal_success_stands_beside_the_score_where_it_was_measured(project: Project, victors: Client) -> None:
@@ -94,7 +94,7 @@ def test_goal_success_stands_beside_the_score_where_it_was_measured(project: Pro
     assert [(line.accuracy, line.goal_success) for line in page.context["lines"]] == [(50.0, 100.0), (100.0, 100.0)]
     assert page.context["overall"].act_accuracy == 100.0
     shown = words(page.text)
-    assert "Goal success Act accuracy" in shown and "Right act Called Asked Text Call 12 0 0" in shown
+    assert "Goal success Act accuracy" in shown and "Expected act Called Asked Text Call 12 0 0" in shown
     assert "another file goal reached" in shown
     item = made.items.get(item="look-0")
     assert "goal reached" in read(victors, at(made, item.line, page="evaluation-item"))
@@ -131,7 +131,7 @@ def test_the_papers_figures_stand_beside_a_benchmark_of_the_paper(project: Proje
         for line in [*page.context["lines"], page.context["overall"]]:
             assert [mark.at for mark in line.paper] == [base.scores[line.name], prove.scores[line.name]]
             assert f"{base.scores[line.name]:.1f} → {prove.scores[line.name]:.1f}" in page.text
-    assert "Beside the paper" not in read(victors, at(evaluation_of(project)))
+    assert "Paper reference" not in read(victors, at(evaluation_of(project)))
 
 
 def test_trials_show_the_chance_that_all_pass(project: Project, victors: Client) -> None:
@@ -176,7 +176,7 @@ def other(item: Item) -> str:
 def test_what_is_not_done_shows_counts_and_no_score(state: State, project: Project, victors: Client) -> None:
     page = victors.get(at(evaluation_of(project, half(), state=state)))
     shown = words(page.text)
-    assert "6 items ended" in shown and "These are counts and no score" in shown
+    assert "6 items finished" in shown and "Counts only, no score" in shown
     assert page.context["overall"] is None and [line.low for line in page.context["lines"]] == [None]
     assert "95 % interval" not in shown
 
@@ -187,7 +187,7 @@ def test_an_evaluation_that_has_nothing_yet_says_so(project: Project, victors: C
     made.job.result, made.version = {}, ""
     made.job.save()
     shown = words(read(victors, at(made)))
-    assert "No item has ended yet" in shown and "Waits for a worker" in shown
+    assert "No items finished yet" in shown and "Waiting for a worker" in shown
 
 
 def test_a_report_that_cannot_be_read_leaves_the_counts(project: Project, victors: Client) -> None:
@@ -195,12 +195,12 @@ def test_a_report_that_cannot_be_read_leaves_the_counts(project: Project, victor
     for broken in ({}, [], {"identity": 3}, None):
         made.job.result = {**made.job.result, "report": broken}
         made.job.save()
-        assert "12 items ended" in words(read(victors, at(made)))
+        assert "12 items finished" in words(read(victors, at(made)))
 
 
 def test_htmx_is_given_only_what_changes(project: Project, victors: Client) -> None:
     part = read(victors, at(evaluation_of(project)), headers={"HX-Request": "true"})
-    assert "<html" not in part and "Results" in part and "What was evaluated" not in part
+    assert "<html" not in part and "Results" in part and "Model lineage" not in part
 
 
 def test_failures_lead_to_the_items_that_failed_so(project: Project, victors: Client) -> None:
@@ -269,7 +269,7 @@ def test_the_list_as_it_is_now_leaves_the_address_and_a_filter_keeps_the_model_b
 ) -> None:
     made = evaluation_of(project, half())
     quiet = victors.get(at(made, page="evaluation-items", now="1", sort="item"), headers={"HX-Request": "true"})
-    assert "HX-Push-Url" not in quiet.headers and "now=1" not in quiet.text and "12 in all" in words(quiet.text)
+    assert "HX-Push-Url" not in quiet.headers and "now=1" not in quiet.text and "12 in total" in words(quiet.text)
     url = at(made, page="evaluation-items", beside="x", outcome="failed")
     beside = victors.get(url, headers={"HX-Request": "true"})
     assert beside.headers["HX-Push-Url"] == at(made, beside="x", outcome="failed")
@@ -335,7 +335,7 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project, folder: Pat
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda path: path.unlink(), "gone"),
+        (lambda path: path.unlink(), "is missing"),
         (lambda path: path.write_text(""), "cannot be read"),
         (lambda path: path.write_text(path.read_text()[:-9]), "cannot be read"),
         (lambda path: path.write_text("".join(sorted(path.read_text().splitlines(keepends=True)[1:]))), "another item"),
@@ -395,7 +395,7 @@ def test_what_does_not_compare_says_why(project: Project, victors: Client) -> No
     for other, why in (
         (evaluation_of(project, benchmark=Look(version="2")), "evaluate both models on one version"),
         (evaluation_of(project, named="listen"), "do not compare"),
-        (made, "one and the same"),
+        (made, "cannot be compared with itself"),
     ):
         assert why in read(victors, at(made, page="evaluation-compare", **{"with": other.number}))
     nothing = evaluation_of(project)
@@ -415,7 +415,7 @@ def test_the_base_model_of_its_run_is_offered_first(project: Project, victors: C
     asked = evaluation_of(project, saying(fails_on(2), "called otherwise"), spec={"policy": "models/tiny"})
     page = victors.get(at(made, page="evaluation-compare"))
     first, *rest = page.context["choices"]
-    assert (first.evaluation, first.note) == (asked, "the model its run started from")
+    assert (first.evaluation, first.note) == (asked, "initial model of the run")
     assert [bool(one.why_not) for one in rest] == [False, False, True] and base in [one.evaluation for one in rest]
     assert victors.get(at(base, page="evaluation-compare")).context["choices"][0].note == ""
 
@@ -441,10 +441,10 @@ def test_side_by_side_marks_where_the_calls_part(project: Project, victors: Clie
     first, second = evaluation_of(project, saying(fails_on(2, 4, by=wrong), "before")), evaluation_of(project)
     row = second.items.get(item="look-2")
     page = victors.get(at(second, first.number, row.line, page="evaluation-beside"))
-    assert page.context["parting"] == 1 and "The calls part at" in page.text
+    assert page.context["parting"] == 1 and "First different call" in page.text
     cards = [[call for turn in side["turns"] for call in turn.calls] for side in page.context["sides"]]
     assert [[call.anchor for call in side] for side in cards] == [["a-call-1", "a-call-2"], ["b-call-1"]]
-    assert [any(chip.text == "Differs from here" for chip in call.chips) for call in cards[0]] == [False, True]
+    assert [any(chip.text == "First difference" for chip in call.chips) for call in cards[0]] == [False, True]
     assert (page.context["place"], page.context["count"]) == (1, 2)
     unrun = evaluation_of(project, out_of_reach(saying(reads), "look-2"))
     assert victors.get(at(second, unrun.number, row.line, page="evaluation-beside")).status_code == 404
@@ -533,10 +533,10 @@ def test_the_papers_rows_are_marked_and_have_no_rank(project: Project, victors: 
     ((shown, _),) = page.context["boards"]
     assert [row.evaluation.model for row in shown.standings] == ["ours"]
     assert page.text.count('<span class="paper-badge">paper</span> ') == len(published_scores.rows("bfcl"))
-    assert "names no version" in page.text and "no validity" in page.text
+    assert "states no version" in page.text and "no validity" in page.text
     assert [slope.change for slope in page.context["papers"]] == [10.2, 0.9, 3.7, 0.1]
     empty = board(victors, project, "teval")
-    assert "Nothing of ours yet" in empty.text and "no version is known" in empty.text
+    assert "No evaluations yet" in empty.text and "version unknown" in empty.text
 
 
 def test_a_trained_model_is_drawn_from_its_base(project: Project, victors: Client) -> None:
@@ -550,7 +550,7 @@ def test_a_trained_model_is_drawn_from_its_base(project: Project, victors: Clien
 
 def test_a_benchmark_that_nobody_knows_has_no_board(project: Project, victors: Client) -> None:
     assert board(victors, project, "nothing").status_code == 404
-    assert "Nothing has been evaluated here yet" in read(victors, reverse("leaderboards", args=project.path))
+    assert "No evaluations yet" in read(victors, reverse("leaderboards", args=project.path))
 
 
 def test_another_teams_results_are_nowhere(project: Project, victors: Client, charlie: User, as_user: SignIn) -> None:

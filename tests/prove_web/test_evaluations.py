@@ -194,16 +194,16 @@ def test_the_worker_is_asked_only_what_it_knows(project: Project, alices: Client
         ("benchmark", "bfcl", "bfcl is not installed in "),
         ("policy", "/etc/passwd", "There is no policy"),
         ("policy", "run:00000000-0000-4000-8000-000000000000", "There is no policy"),
-        ("policy", "source:endpoint", "This site knows no endpoint: its operator sets PROVE_LLM_URL"),
+        ("policy", "source:endpoint", "No endpoint is configured: the operator sets PROVE_LLM_URL"),
         ("name", "x" * 81, "at most 80 characters"),
         ("limit", "0", "greater than or equal to 1"),
         ("trials", "", "This field is required."),
         ("temperature", "3", "less than or equal to 2"),
         ("style", "shouting", "Select a valid choice"),
         ("categories", "large", "Select a valid choice"),
-        ("option_servers", "http://169.254.169.254/", "This site may not ask http://169.254.169.254/"),
-        ("option_servers", "../../secrets", "Name a folder among the benchmarks"),
-        ("option_servers", "/etc", "Name a folder among the benchmarks"),
+        ("option_servers", "http://169.254.169.254/", "http://169.254.169.254/ is not allowed"),
+        ("option_servers", "../../secrets", "Enter a folder inside the benchmarks folder"),
+        ("option_servers", "/etc", "Enter a folder inside the benchmarks folder"),
     ],
 )
 def test_nonsense_launches_nothing_and_is_told_beside_its_field(
@@ -340,7 +340,7 @@ def test_the_list_is_searched_filtered_and_sorted(project: Project, alices: Clie
     assert numbers(sort="-overall") == [3, 1, 2] and numbers(sort="overall") == [1, 3, 2], "without a score: last"
     assert numbers(model="warm") == [3, 2] and numbers(benchmark="worlds") == [2] and numbers(run="1") == [1]
     assert numbers(q="#2") == [2] and numbers(q="QWEN") == [1] and numbers(state="done") == []
-    assert "No evaluation matches" in alices.get(reverse("evaluations", args=project.path) + "?q=x").content.decode()
+    assert "No evaluations found" in alices.get(reverse("evaluations", args=project.path) + "?q=x").content.decode()
 
 
 def test_without_evaluations_the_list_tells_what_to_do(
@@ -373,7 +373,7 @@ def test_a_run_is_followed_by_evaluations_of_its_best_and_last_checkpoint(projec
     assert run.job.spec == run.config and "benchmark_behaviour" not in run.config
     assert queued("training") == 1, "they wait for the run"
     text = alices.get(run.get_absolute_url()).content.decode()
-    assert text.count("Begins when the run is done") == 2 and found[0].get_absolute_url() in text
+    assert text.count("Starts when the run is done") == 2 and found[0].get_absolute_url() in text
 
 
 def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(project: Project, alices: Client) -> None:
@@ -393,7 +393,7 @@ def test_they_do_not_begin_when_the_run_fails(project: Project, alices: Client) 
     reconcile()
     assert queued("training") == 0
     text = alices.get(run.get_absolute_url()).content.decode()
-    assert "Waits for the run, which is failed" in text
+    assert "Waiting for the run (failed)" in text
 
 
 @pytest.mark.parametrize("more", [{"evaluate_every": "0"}, {"held_out": "0"}])
@@ -422,7 +422,7 @@ def test_an_evaluation_is_stopped_at_either_level(project: Project, alices: Clie
     evaluation = evaluating(project)
     tell(evaluation, event(1, "started", host="here", pid=1), items(2, item(0)))
     text = alices.get(reverse("job", args=[*project.path, evaluation.job_id])).content.decode()
-    assert "Stop after these items" in text and "what is finished is kept" in text
+    assert "Stop after these items" in text and "finished items are kept" in text
     request_stop(evaluation.job, StopLevel.AFTER_STEP)
     assert tell(evaluation, ended(3, "stopped")).state == State.STOPPED
     assert evaluation.items.count() == 1

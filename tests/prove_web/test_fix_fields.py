@@ -112,7 +112,7 @@ def test_a_value_that_does_not_fit_is_named_at_its_field() -> None:
     at = next(name for name, value in CALLS[tool].items() if isinstance(value, int))
     wrong = {**CALLS[tool], at: "a few"}
     fields = checked(tool, ArgumentsInput(spelled(wrong), with_fields(KEY, tool, wrong)))
-    assert list(fields.form.errors) == [at] and "1 of the values" in fields.fault
+    assert list(fields.form.errors) == [at] and "Invalid values: 1" in fields.fault
     assert fields.form.values[at] == "a few"
     assert checked(tool, as_json(spelled(wrong))).fault.startswith(f"{at}: It ")
 

@@ -85,9 +85,9 @@ def test_an_attempt_is_shown_with_its_reward_its_misses_and_its_surplus(
     assert page.status_code == 200
     assert page.context["verdict"].reward.total == made.reward
     assert page.context["anatomy"].alignment.missed == page.context["anatomy"].alignment.surplus == 1
-    for words in ("Reward of the attempt", "1 step missed", "1 call in surplus", "no_such_tool"):
+    for words in ("Rollout reward", "1 step missed", "1 surplus call", "no_such_tool"):
         assert words in page.text
-    assert "Replayed just now" not in page.text
+    assert "Replayed in a fresh world" not in page.text
 
 
 def test_an_attempt_that_cannot_be_read_is_shown_by_its_example(
@@ -105,7 +105,7 @@ def test_leaving_out_a_call_tells_what_it_costs_and_stores_nothing(
     for made in (kept(project, chain()), attempted(project, chain())):
         asked = {"call": "2", "do": "drop"}
         answer = as_user(victor).post(at(made, "trajectory-what-if"), asked, headers=HTMX)
-        assert answer.status_code == 200 and "nothing was stored" in answer.text and "<html" not in answer.text
+        assert answer.status_code == 200 and "nothing was saved" in answer.text and "<html" not in answer.text
         assert answer.context["after"] < answer.context["before"] == pytest.approx(made.reward)
         changes = sum(row.change for row in answer.context["rows"])
         assert changes == pytest.approx(answer.context["after"] - answer.context["before"])
@@ -124,12 +124,12 @@ def test_a_call_replaced_by_itself_earns_the_same(project: Project, victor: User
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"call": "99", "do": "drop"}, "There is no call &#x27;99&#x27; here"),
-        ({"call": "<b>", "do": "drop"}, "There is no call"),
-        ({"call": "1", "tool": "x", "arguments": "{"}, "not JSON, line 1, character 2"),
-        ({"call": "1", "tool": "x", "arguments": "[1]"}, "have to be an object"),
-        ({"call": "1", "tool": "x", "arguments": '{"a": NaN}'}, "not JSON"),
-        ({"call": "1", "tool": "x", "arguments": '"' + "x" * 30_000 + '"'}, "20,000 are the most"),
+        ({"call": "99", "do": "drop"}, "Unknown call &#x27;99&#x27;"),
+        ({"call": "<b>", "do": "drop"}, "Unknown call"),
+        ({"call": "1", "tool": "x", "arguments": "{"}, "not valid JSON, line 1, character 2"),
+        ({"call": "1", "tool": "x", "arguments": "[1]"}, "must be an object"),
+        ({"call": "1", "tool": "x", "arguments": '{"a": NaN}'}, "not valid JSON"),
+        ({"call": "1", "tool": "x", "arguments": '"' + "x" * 30_000 + '"'}, "the limit is 20,000"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_words(
@@ -144,7 +144,7 @@ def test_what_cannot_be_asked_is_told_in_words(
     ("change", "why"),
     [
         ({"fingerprint": "0" * 16}, "differently"),
-        ({"world": WorldRef(0, ("steam_engine",))}, "no server steam_engine any more"),
+        ({"world": WorldRef(0, ("steam_engine",))}, "Missing server: steam_engine"),
     ],
 )
 def test_where_the_world_is_gone_nothing_is_run_and_the_page_says_why(
@@ -189,7 +189,7 @@ def test_htmx_is_led_to_what_was_saved(project: Project, bob: User, as_user: Sig
 def test_what_does_not_hold_is_refused_with_all_that_was_typed(project: Project, bob: User, as_user: SignIn) -> None:
     made = kept(project, chain())
     key = next(one.key for one in draft_of(as_it_is(chain())).rows if one.arguments != "{}")
-    for typed, why in (('{"half": ', "not JSON, line 1"), ('{"account": "ACC-<b>"}', "It does not hold yet")):
+    for typed, why in (('{"half": ', "not valid JSON, line 1"), ('{"account": "ACC-<b>"}', "Validation failed")):
         sent = fields(chain(), do="save", **{"say-1": "My <own> words", f"arguments-{key}": typed})
         answer = as_user(bob).post(at(made, "trajectory-fix"), sent)
         assert answer.status_code == 422 and why in answer.text and "My &lt;own&gt; words" in answer.text

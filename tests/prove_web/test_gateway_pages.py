@@ -114,7 +114,7 @@ def test_another_project_neither_sees_nor_handles_it(
     stranger = as_user(charlie)
     assert one.name not in told(stranger, theirs)
     answer = stranger.post(at(theirs, "gateway-session"), {"do": "end", "session": one.id}, follow=True)
-    assert "There is no such session of this project" in answer.content.decode()
+    assert "Session not found in this project" in answer.content.decode()
     assert gateway.look().of(project)[0].ended is None
     assert stranger.get(at(project, "gateway")).status_code == 404
 
@@ -144,7 +144,7 @@ def test_a_gateway_that_was_started_by_hand_is_said_to_be_ended_by_hand(
 ) -> None:
     monkeypatch.delenv(SUPERVISED, raising=False)
     keeper = as_user(mary)
-    assert "started by hand" in told(keeper, project) and "Stop the gateway" not in told(keeper, project)
+    assert "Started manually" in told(keeper, project) and "Stop gateway" not in told(keeper, project)
     answer = keeper.post(at(project, "gateway-switch"), {"do": "stop"}, follow=True)
     assert "was not started by this site" in answer.content.decode() and not stopped_file(site).exists()
 
@@ -154,10 +154,10 @@ def test_a_wish_to_stop_names_who_had_it_and_is_taken_back_by_a_start(
 ) -> None:
     monkeypatch.setenv(SUPERVISED, "1")
     keeper, page = as_user(mary), at(project, "gateway-switch")
-    assert gateway.look().state == "answers" and "Stop the gateway" in told(keeper, project)
+    assert gateway.look().state == "answers" and "Stop gateway" in told(keeper, project)
     keeper.post(page, {"do": "stop"})
     assert stopped_file(site).exists() and gateway.look().state == "stopping"
-    assert "being stopped, as mary wished" in told(keeper, project)
+    assert "Stopping, requested by mary" in told(keeper, project)
     keeper.post(page, {"do": "start"})
     assert not stopped_file(site).exists() and gateway.look().state == "answers"
 
@@ -168,8 +168,8 @@ def test_one_team_does_not_stop_what_other_teams_use(
     monkeypatch.setenv(SUPERVISED, "1")
     Organisation.objects.create(slug="second", name="Second")
     answer = as_user(mary).post(at(project, "gateway-switch"), {"do": "stop"}, follow=True)
-    assert "Maintainer or higher in each of them" in answer.content.decode()
-    assert not stopped_file(site).exists() and "Stop the gateway" not in told(as_user(mary), project)
+    assert "requires the Maintainer role in every team" in answer.content.decode()
+    assert not stopped_file(site).exists() and "Stop gateway" not in told(as_user(mary), project)
 
 
 def test_where_nothing_answers_the_page_says_what_starts_it_or_who_stopped_it(
@@ -184,11 +184,11 @@ def test_where_nothing_answers_the_page_says_what_starts_it_or_who_stopped_it(
     monkeypatch.setenv("PROVE_MCP_PORT", str(free_port("127.0.0.1", 0)))
     monkeypatch.delenv(SUPERVISED, raising=False)
     text = told(keeper, project)
-    assert "Nothing answers" in text and f"--secret-file {tmp_path}/mcp_secret" in text
+    assert "no response at" in text and f"--secret-file {tmp_path}/mcp_secret" in text
     answer = keeper.post(at(project, "gateway-session-new"), {"seed": "7", "size": "small"}, follow=True)
-    assert "The gateway does not answer" in answer.content.decode()
+    assert "The gateway does not respond" in answer.content.decode()
     monkeypatch.setenv(SUPERVISED, "1")
-    assert "It is starting" in told(keeper, project)
+    assert "Starting at" in told(keeper, project)
     keeper.post(at(project, "gateway-switch"), {"do": "stop"})
     assert re.search(r"Stopped by mary at .*UTC", told(keeper, project), re.DOTALL)
     assert os.stat(stopped_file(tmp_path).parent).st_mode & 0o077 == 0

@@ -351,7 +351,7 @@ def test_each_count_lies_in_one_range_and_more_is_never_less(counts: list[int]) 
 
 @pytest.mark.parametrize("by", ["coverage", "success", "drift"])
 def test_without_anything_to_colour_by_the_legend_says_so(by: str, get: Callable[..., Any]) -> None:
-    assert re.search(r"No data set|No run|Two runs", get("graph", by=by).content.decode())
+    assert re.search(r"No dataset|No run|two runs", get("graph", by=by).content.decode())
     assert {tool[4] for tool in get("graph-data", by=by).json()["tools"]} == {0}
 
 
@@ -433,7 +433,7 @@ def test_evidence_made_again_answers_as_it_did(
             last = session.calls.order_by("-position").first()
             assert told and (last.ok, last.text) == (told.run["ok"], told.run["text"])
             assert session.calls.count() == len(told.earlier) + 1 and session.seed == told.seed
-            assert "answered as it did when the edge was proven" in answer.content.decode()
+            assert "returned the same result as in the evidence" in answer.content.decode()
             assert answer.context["form"].tool.name == told.then[0]
             assert answer.context["form"].arguments() == told.then[1], "the next call is filled in"
 
@@ -443,12 +443,12 @@ def test_evidence_that_is_not_there_opens_nothing(
     posted: dict[str, str], project: Project, job: Job, bob: User, as_user: Callable[[User], Client]
 ) -> None:
     answer = as_user(bob).post(reverse("graph-open", args=project.path), posted, follow=True)
-    assert "There is no such evidence" in answer.content.decode()
+    assert "Evidence not found" in answer.content.decode()
     assert not LiveSession.objects.exists()
 
 
 def test_an_edge_shows_its_evidence_beside_the_picture(get: Callable[..., Any]) -> None:
     panel = {"HX-Request": "true", "HX-Target": "aside#graph-panel"}
     shown = get("graph", headers=panel, edge="list_accounts~get_account").content.decode()
-    assert "Evidence for <code>account</code>: four runs" in shown and "Open this in a live session" not in shown
+    assert "Evidence for <code>account</code>: four runs" in shown and "Open in session" not in shown
     assert "<script>" not in get("graph", headers=panel, tool="<script>alert(1)</script>").content.decode()

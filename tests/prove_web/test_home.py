@@ -50,11 +50,11 @@ def test_home_shows_what_is_running_how_far_it_is_and_what_it_waits_for(
     job_of(project, State.QUEUED, title="Its run", after=data)
     page = as_user(alice).get(project.get_absolute_url()).content.decode()
     assert 'aria-valuenow="25"' in page and "kept 30 of 120" in page and "1 min 35 s left" in page
-    assert "Waits for “Demo data”" in page
+    assert "Waiting for “Demo data”" in page
 
 
 def test_home_says_when_nothing_runs(alice: User, project: Project, as_user: As) -> None:
-    assert "Nothing is running" in as_user(alice).get(project.get_absolute_url()).content.decode()
+    assert "No active jobs" in as_user(alice).get(project.get_absolute_url()).content.decode()
 
 
 def test_the_fragment_that_home_asks_for_again_holds_this_projects_jobs_alone(
@@ -90,8 +90,8 @@ def test_first_steps_of_an_empty_project_are_undone_whatever_was_looked_at_in_an
     empty = Project.objects.create(organisation=project.organisation, slug="empty", name="Empty")
     assert ticked(client.get(empty.get_absolute_url()).content.decode()) == []
     assert ticked(client.get(project.get_absolute_url()).content.decode()) == [
-        "Look at a server",
-        "Look at the data",
+        "Explore a server",
+        "Browse the data",
         "Watch the run",
     ]
     Run.objects.filter(pk=run.pk).update(deleted_at=timezone.now())
@@ -101,7 +101,7 @@ def test_first_steps_of_an_empty_project_are_undone_whatever_was_looked_at_in_an
 def test_looking_at_a_server_is_remembered(alice: User, project: Project, as_user: As) -> None:
     client = as_user(alice)
     client.get(reverse("server", args=[*project.path, "banking"]))
-    assert "Look at a server" in ticked(client.get(project.get_absolute_url()).content.decode())
+    assert "Explore a server" in ticked(client.get(project.get_absolute_url()).content.decode())
 
 
 def test_the_newest_run_that_has_begun_is_drawn_from_its_points(alice: User, project: Project, as_user: As) -> None:
@@ -130,10 +130,10 @@ def test_home_asks_the_database_no_more_when_there_is_more(
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (State.QUEUED, "It starts once a worker is free"),
-        (State.FAILED, "The log below ends with what went wrong"),
-        (State.LOST, "See that the workers run, then resume"),
-        (State.STOPPED, "goes on from its last checkpoint"),
+        (State.QUEUED, "Starts when a worker is free"),
+        (State.FAILED, "The end of the log below shows the error"),
+        (State.LOST, "Check that the workers run, then resume"),
+        (State.STOPPED, "continues from its last checkpoint"),
     ],
 )
 def test_a_job_that_does_not_get_on_says_what_to_do(
@@ -145,7 +145,7 @@ def test_a_job_that_does_not_get_on_says_what_to_do(
 def test_a_job_that_waits_for_a_failed_one_leads_there(alice: User, project: Project, as_user: As) -> None:
     failed = job_of(project, State.FAILED, title="The data")
     page = page_of(as_user(alice), job_of(project, State.QUEUED, after=failed))
-    assert "Resume that one first" in page and reverse("job", args=[*project.path, failed.pk]) in page
+    assert "Resume that job first" in page and reverse("job", args=[*project.path, failed.pk]) in page
 
 
 def test_what_a_job_said_is_shown_as_text(alice: User, project: Project, as_user: As) -> None:
@@ -190,7 +190,7 @@ def test_a_run_stops_after_its_step_and_then_now(mary: User, project: Project, a
 def test_a_stop_that_makes_no_sense_stops_nothing(mary: User, project: Project, as_user: As, level: str) -> None:
     job = job_of(project)
     url = reverse("job-stop", args=[*project.path, job.pk])
-    assert "this was neither" in as_user(mary).post(url, {"level": level}, follow=True).content.decode()
+    assert "Unknown stop level" in as_user(mary).post(url, {"level": level}, follow=True).content.decode()
     job.refresh_from_db()
     assert (job.state, job.stop) == (State.RUNNING, "")
 
@@ -218,7 +218,7 @@ def test_the_log_is_shown_to_its_end(
     settings.PROVE_DATA = tmp_path
     job = job_of(project, state=State.DONE)
     url = reverse("job-log", args=[*project.path, job.pk])
-    assert b"No log was found" in as_user(alice).get(url).content
+    assert b"No log in the job" in as_user(alice).get(url).content
     job.folder.mkdir(parents=True)
     (job.folder / "log.txt").touch()
     Job.objects.filter(pk=job.pk).update(state=State.RUNNING)
@@ -254,4 +254,4 @@ def test_a_data_set_of_fewer_conversations_than_were_asked_for_says_why(
     why = "499 of 500 conversations could be made, from 1,500 draws."
     job = job_of(project, kind=Kind.DATASET, state=State.DONE, result={"counts": {"train": {"shortfall": why}}})
     page = as_user(alice).get(reverse("job", args=[*project.path, job.pk])).content.decode()
-    assert f"Fewer than were asked for: {why}" in page
+    assert f"Fewer than requested: {why}" in page

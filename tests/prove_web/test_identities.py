@@ -84,11 +84,11 @@ def test_whoever_made_an_account_for_the_address_of_another_is_out_once_they_com
 @pytest.mark.parametrize(
     ("person", "says", "words"),
     [
-        ({**ALICE, "email_verified": False}, {}, "not verified there"),
-        ({**ALICE, "email_verified": "false"}, {}, "not verified there"),
-        ({"sub": "a1", "name": "Alice"}, {}, "not verified there"),
-        (NINA, {}, "There is no account for you here"),
-        (ALICE, {"sub": "another"}, "makes no sense"),
+        ({**ALICE, "email_verified": False}, {}, "E-mail address not verified"),
+        ({**ALICE, "email_verified": "false"}, {}, "E-mail address not verified"),
+        ({"sub": "a1", "name": "Alice"}, {}, "E-mail address not verified"),
+        (NINA, {}, "No account found"),
+        (ALICE, {"sub": "another"}, "Invalid response"),
     ],
 )
 def test_an_identity_that_is_nobodys_opens_nothing_and_makes_nobody(
@@ -157,7 +157,7 @@ def test_a_page_of_others_connects_no_identity(there: Identities, as_user: AsUse
     client.post(reverse("account_reauthenticate"), {"password": "correct horse battery"})
     answer = client.get(f"{LOGIN}?process=connect", headers={"Sec-Fetch-Site": where})
     assert answer["Location"] == reverse("account") and not SocialAccount.objects.exists()
-    assert "another page asked" in client.get(reverse("account")).content.decode()
+    assert "came from another page" in client.get(reverse("account")).content.decode()
 
 
 def test_the_last_way_to_sign_in_stays(there: Identities, as_user: AsUser, alice: User, bob: User) -> None:
@@ -169,7 +169,7 @@ def test_the_last_way_to_sign_in_stays(there: Identities, as_user: AsUser, alice
     assert "Set a password first" in client.post(where, number, follow=True).content.decode()
     form = {"new_password1": "staple battery horse", "new_password2": "staple battery horse"}
     assert client.post(reverse("password"), form).status_code == 302
-    assert "no longer sign in by it" in client.post(where, number, follow=True).content.decode()
+    assert "can no longer sign you in" in client.post(where, number, follow=True).content.decode()
     assert not SocialAccount.objects.exists()
 
 
@@ -179,7 +179,7 @@ def test_a_way_back_that_nobody_began_leads_nowhere(there: Identities, alice: Us
     back = urlsplit(httpx2.get(away["Location"]).headers["location"])
     client = Client()
     answer = client.get(f"{back.path}?{back.query}")
-    assert answer.status_code == 401 and "was begun in another browser" in answer.content.decode()
+    assert answer.status_code == 401 and "was started in another browser" in answer.content.decode()
     assert whose(client) == ""
 
 
@@ -191,7 +191,7 @@ def test_changing_ones_mind_there_leads_back_here(there: Identities, db: None) -
 def test_a_site_that_does_not_answer_is_told_in_words(settings: Any, db: None) -> None:
     settings.SOCIALACCOUNT_PROVIDERS = described("http://127.0.0.1:1", CLIENT, SECRET, "Example")
     answer = Client().get(LOGIN)
-    assert answer.status_code == 502 and "did not answer as it should" in answer.content.decode()
+    assert answer.status_code == 502 and "did not respond as expected" in answer.content.decode()
 
 
 def test_without_another_site_there_is_neither_button_nor_address(settings: Any, alice: User) -> None:

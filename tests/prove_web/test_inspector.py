@@ -135,7 +135,7 @@ def test_where_a_world_has_nothing_for_an_example_it_is_said_what_to_call_first(
 ) -> None:
     LiveSession.objects.filter(pk=session.pk).update(servers=["video_meeting"])
     form = panes(browser, session, tool="get_meeting_recording", example="1").context["form"]
-    assert "There is no example" in form.error and "Call " in form.error
+    assert "No example available" in form.error and "Call " in form.error
 
 
 def test_rows_of_a_list_are_added_and_removed_without_any_script(browser: Client, session: LiveSession) -> None:
@@ -197,7 +197,7 @@ def test_a_result_is_shown_as_structure_text_changes_messages_times_and_code(
         "text": "as a model reads it",
         "diff": "Added",
         "rpc": "tools/call",
-        "timing": "in the server",
+        "timing": "server time",
         "code": "from mcp import Client",
         "nonsense": "tree-key",
     }
@@ -342,7 +342,7 @@ def test_worlds_of_other_seeds_are_compared_row_by_row(browser: Client, session:
     url = reverse("session-compare", args=session.project.path)
     shown = browser.get(url, {"a": session.pk, "b": far.pk})
     assert shown.context["found"]["other_world"] and shown.context["found"]["only"] == ["calendar"]
-    assert "different worlds" in shown.content.decode()
+    assert "different seeds or sizes" in shown.content.decode()
 
 
 @pytest.mark.parametrize("word", ["", "0", "-1", "x", "9" * 400, SCRIPT, "1:x", "\0"])
@@ -366,14 +366,14 @@ def test_sessions_are_found_sorted_and_told_apart_by_source(browser: Client, ses
     assert [made.made for made in browser.get(url, {"sort": "-calls"}).context["page"]] == [2, 1, 0]
     assert titles(q="bob") == [str(session)]
     assert len(titles(sort="nonsense", source="nonsense", page="x")) == 3
-    assert "No session like this" in browser.get(url, {"q": "nothing of the kind"}).content.decode()
+    assert "No sessions found" in browser.get(url, {"q": "nothing of the kind"}).content.decode()
 
 
 def test_one_removes_one_s_own_sessions_and_a_maintainer_anyone_s(
     browser: Client, session: LiveSession, alice: User, mary: User, as_user: People
 ) -> None:
     others = session_services.fork(session, alice, 0)
-    assert "Someone else opened" in post(browser, "session-remove", others, confirmed=others.pk).content.decode()
+    assert "Deleting sessions of" in post(browser, "session-remove", others, confirmed=others.pk).content.decode()
     post(browser, "session-remove", session)
     assert LiveSession.objects.count() == 2, "it has to be confirmed"
     post(browser, "session-remove", session, confirmed=session.pk)

@@ -61,7 +61,7 @@ def test_who_has_an_account_joins_with_a_button_and_not_by_looking(
     link, client = made(as_user(alice), organisation), as_user(nina)
     assert "Join as nina" in client.get(link).content.decode() and role_of(nina, organisation) is None
     page = client.post(link, follow=True).content.decode()
-    assert "You are in Acme as annotator." in page and role_of(nina, organisation) == Role.ANNOTATOR
+    assert "You joined Acme as annotator." in page and role_of(nina, organisation) == Role.ANNOTATOR
 
 
 def test_the_link_is_shown_once_and_only_its_hash_is_kept(
@@ -85,7 +85,7 @@ def test_an_invitation_changes_no_role_and_is_not_used_up_by_a_member(
     as_user: AsUser, alice: User, victor: User, organisation: Organisation
 ) -> None:
     link, client = made(as_user(alice), organisation, role="owner"), as_user(victor)
-    assert "You are a member already, as viewer" in client.get(link, follow=True).content.decode()
+    assert "You are already a member, as viewer" in client.get(link, follow=True).content.decode()
     assert client.post(link).status_code == 302
     assert role_of(victor, organisation) == Role.VIEWER and Invitation.objects.get().used == 0
 
@@ -139,7 +139,7 @@ def test_an_invitation_for_an_address_is_for_nobody_else(
 @pytest.mark.parametrize(
     ("wrong", "fault"),
     [
-        ({"email": "NINA@example.com"}, "There is an account with this address already"),
+        ({"email": "NINA@example.com"}, "An account with this address already exists"),
         ({"email": "none"}, "Enter a valid email address"),
         ({"password": "short"}, "too short"),
         ({"password": "new@example.com"}, "too similar"),
@@ -179,9 +179,9 @@ def test_a_withdrawal_can_be_undone(as_user: AsUser, alice: User, nina: User, or
     client = as_user(alice)
     link = made(client, organisation)
     where = reverse("invitation-withdraw", args=[organisation.slug, Invitation.objects.get().pk])
-    assert "nobody joins by it any more" in client.post(where, follow=True).content.decode()
+    assert "Its link no longer works" in client.post(where, follow=True).content.decode()
     assert as_user(nina).post(link).status_code == 410
-    assert "good again" in client.post(where, {"undo": "1"}, follow=True).content.decode()
+    assert "Invitation restored" in client.post(where, {"undo": "1"}, follow=True).content.decode()
     assert as_user(nina).post(link).status_code == 302
 
 
@@ -256,7 +256,7 @@ def test_several_people_are_invited_at_once_each_by_a_link_of_their_own(
     form = {"role": "viewer", "days": "7", "most": "1", "email": "nina@example.com, olga@example.com\nNINA@example.com"}
     shown = as_user(alice).post(reverse("invitation-new", args=["acme"]), form).content.decode()
     links = re.findall(r'id="invitation-link[-0-9]*">https?://[^/]+(/[^<]+)<', shown)
-    assert "2 invitations are ready" in shown and len({*links}) == 2
+    assert "2 invitations created" in shown and len({*links}) == 2
     asked = [Client().get(link).content.decode() for link in links]
     assert ["NINA@example.com" in asked[0], "olga@example.com" in asked[1]] == [True, True]
     assert Client().post(links[1], {**NEW, "email": "nina@example.com"}).status_code == 422
@@ -265,9 +265,9 @@ def test_several_people_are_invited_at_once_each_by_a_link_of_their_own(
 @pytest.mark.parametrize(
     ("email", "told"),
     [
-        ("nina@example.com, nobody", "“nobody” is no e-mail address."),
-        ("nina@example.com bob@example.com", "bob@example.com: in the team already."),
-        (" ".join(f"n{number}@example.com" for number in range(51)), "Invite at most 50 at once."),
+        ("nina@example.com, nobody", "“nobody” is not an e-mail address."),
+        ("nina@example.com bob@example.com", "bob@example.com: already in the team."),
+        (" ".join(f"n{number}@example.com" for number in range(51)), "Invite at most 50 at a time."),
     ],
 )
 def test_one_wrong_address_of_several_makes_no_invitation_and_loses_none(

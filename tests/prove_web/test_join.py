@@ -208,7 +208,7 @@ def test_a_job_that_leaves_more_than_it_may_fails_and_says_so(
     assert machine.put(job, "out/second.bin", b"x" * 300, last=0) == 200
     assert machine.put(job, "out/second.bin", b"x" * 300, at=300) == 507
     job.refresh_from_db()
-    assert job.state == State.FAILED and "the most that a job may" in job.error and "PROVE_JOB_GB" in job.error
+    assert job.state == State.FAILED and "the limit per job" in job.error and "PROVE_JOB_GB" in job.error
     assert {file.name for file in job.out.iterdir()} == {"first.bin"}
     assert machine.put(job, "out/third.bin", b"x") == 400, "it is not at the job any more"
 
@@ -235,7 +235,7 @@ def test_what_all_jobs_of_a_machine_leave_is_bounded(
         answers.append(machine.put(job, "out/first.bin", b"x" * 600))
         Job.objects.filter(pk=job.pk, state=State.STARTING).update(state=State.DONE)
     job.refresh_from_db()
-    assert answers == [200, 507] and "the most that a machine may" in job.error
+    assert answers == [200, 507] and "the limit per machine" in job.error
 
 
 def test_the_last_of_the_disk_is_left_alone_and_the_machine_waits(

@@ -84,7 +84,7 @@ def test_a_run_keeps_its_name_where_the_new_one_is_none(
     client = as_user(mary)
     post(client, run, "run-keep", name=name)
     assert again(run).name == "First"
-    assert "It keeps the one it has" in client.get(reverse("runs", args=project.path)).content.decode()
+    assert "The name was not changed" in client.get(reverse("runs", args=project.path)).content.decode()
 
 
 def test_a_baseline_is_another_run_of_the_same_project(

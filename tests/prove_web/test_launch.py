@@ -139,13 +139,13 @@ def test_every_setting_has_a_line_of_help_and_one_place() -> None:
         ("seed", "20", "less than or equal to 19"),
         ("threads", str(CORES + 1), f"less than or equal to {CORES}"),
         ("evaluate_every", "", "This field is required."),
-        ("clip_high", "0.1", "Clip high (0.1) must be at least clip low (0.2)."),
-        ("sharding", "zero3", "ZeRO-3 shares weights between processes; with one there is nobody to share with."),
-        ("processes", "3", "8 prompts a step cannot be shared evenly by 3 processes."),
-        ("micro_batch", "7", "The 64 rollouts of a process cannot be read 7 at a time without a rest."),
-        ("lora_alpha", "64", "a rank of 0 has none"),
-        ("vllm_mode", "server", "only where rollouts are made by vLLM"),
-        ("limit_turn", "2000", "A turn (2000) cannot have more tokens than its rollout (1024)."),
+        ("clip_high", "0.1", "Clip range high (0.1) must be at least clip range low (0.2)."),
+        ("sharding", "zero3", "ZeRO-3 shards weights across processes: set Processes to 2 or more."),
+        ("processes", "3", "8 prompts per step are not divisible by 3 processes."),
+        ("micro_batch", "7", "The 64 rollouts per process are not divisible by the micro-batch size 7."),
+        ("lora_alpha", "64", "requires a LoRA rank above 0"),
+        ("vllm_mode", "server", "requires the vLLM generation backend"),
+        ("limit_turn", "2000", "Max tokens per turn (2000) must not exceed max tokens per rollout (1024)."),
         ("loss", "ppo", "Select a valid choice"),
         ("kind", "dpo", "Select a valid choice"),
         ("policy", "/etc/passwd", "There is no policy"),
@@ -180,7 +180,7 @@ def test_only_finished_data_sets_of_the_project_can_be_chosen(
 
 def test_without_a_finished_data_set_the_page_says_so(project: Project, alices: Client) -> None:
     text = alices.get(page(project)).content.decode()
-    assert "There is no finished data set yet" in text and "<form class=" not in text
+    assert "No finished datasets" in text and "<form class=" not in text
 
 
 def test_a_clone_begins_with_the_settings_of_the_other_run(project: Project, dataset: Dataset, alices: Client) -> None:
@@ -234,12 +234,12 @@ def test_the_worker_is_told_only_what_is_not_as_usual(project: Project, dataset:
         (
             {"sharding": "fsdp", "processes": 2},
             "sharding",
-            "FSDP spreads the weights, and then only vLLM makes rollouts.",
+            "FSDP requires the vLLM generation backend.",
         ),
-        ({"normalise": "components", "scale_rewards": "group"}, "scale_rewards", "scaled already"),
-        ({"patience": 3, "evaluate_every": 0}, "patience", "evaluate on held-out conversations"),
-        ({"patience": 3, "held_out": 0, "kind": "sft"}, "patience", "evaluate on held-out conversations"),
-        ({"backend": "vllm", "device": "cpu"}, "backend", "vLLM makes rollouts on a GPU."),
+        ({"normalise": "components", "scale_rewards": "group"}, "scale_rewards", "already scales the rewards"),
+        ({"patience": 3, "evaluate_every": 0}, "patience", "requires held-out evaluations"),
+        ({"patience": 3, "held_out": 0, "kind": "sft"}, "patience", "requires held-out evaluations"),
+        ({"backend": "vllm", "device": "cpu"}, "backend", "vLLM requires a GPU."),
     ],
 )
 def test_what_does_not_go_together_is_said_at_the_field_to_change(
@@ -255,7 +255,7 @@ def test_a_reward_is_sent_by_what_differs_from_the_papers(project: Project, data
     assert config_of(project, alices, dataset, **own) == {"reward": {"beta": 0.0, "provenance": 0.1}}
     nothing = {f"reward_{name}": 0 for name in ("validity", "coverage", "name", "arguments")}
     answer = alices.post(page(project), filled(dataset, reward_preset="own", **nothing))
-    assert "every rollout earns nothing" in answer.content.decode()
+    assert "Every reward is 0" in answer.content.decode()
 
 
 def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Dataset, alices: Client) -> None:
@@ -283,7 +283,7 @@ def test_conversations_that_cannot_be_run_are_for_supervised_runs_alone(
     trajectory.record["source"] = "chats"
     trajectory.save()
     text = unescape(alices.post(page(project), filled(dataset)).content.decode())
-    assert "imported conversations with calls that cannot be run here" in text
+    assert "imported conversations whose calls cannot be run here" in text
     assert alices.post(page(project), filled(dataset, kind="sft")).status_code == 302
 
 
@@ -299,7 +299,7 @@ def test_filling_a_recipe_in_launches_nothing_and_keeps_what_it_does_not_set(
     paper = {"prompts": "16", "group": "16", "beta": "0.01", "learning_rate": "1e-06", "longest_prompt": "12384"}
     assert {name: shown[name] for name in paper} == paper
     assert (
-        f"16 prompts {TIMES} 16 rollouts = 256 rollouts a step; 350 steps at most = 89,600 rollouts."
+        f"16 prompts {TIMES} 16 rollouts = 256 rollouts per step; max 350 steps = 89,600 rollouts."
         in answer.context["forecast"]
     )
     assert alices.post(page(project), {**shown, "dataset": dataset.pk, "reward_tau_end": ""}).status_code == 302
@@ -429,9 +429,9 @@ def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhe
 ) -> None:
     found = folds(alices.get(page(project)))
     assert not any(is_open for is_open, _ in found.values())
-    assert found["Learning"][1] == {
+    assert found["Optimizer"][1] == {
         "Learning rate": "0.0002",
-        "Conversations a step": "8",
+        "Batch size": "8",
         "Prompts per step": "8",
         "Group size": "8",
     }
@@ -445,14 +445,14 @@ def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(
 ) -> None:
     asked = {"reward_preset": "own", "reward_repeats": "0.2", "loss": "dr_grpo", "lora_rank": "8", "fill": "look"}
     found = folds(alices.post(page(project), filled(dataset, **asked)))
-    assert found["Reward"][1] == {"": "Weights of one's own", "Cost of repeats": "0.2"}
+    assert found["Reward"][1] == {"": "Custom weights", "Repeat penalty": "0.2"}
     assert found["Machine"][1]["LoRA rank"] == "8"
     assert found["Sampling and update"][1]["Loss"] == "Dr. GRPO"
     junk = "<b>" + "9" * 300
     text = alices.post(page(project), filled(dataset, learning_rate=junk, fill="look")).content.decode()
     assert "<b>9" not in text and "&lt;b&gt;9" in text
     wrong = folds(alices.post(page(project), filled(dataset, learning_rate=junk, micro_batch="7")))
-    assert {title for title, (is_open, _) in wrong.items() if is_open} == {"Learning", "Machine"}
+    assert {title for title, (is_open, _) in wrong.items() if is_open} == {"Optimizer", "Machine"}
 
 
 def test_a_data_set_made_by_hand_is_offered_first_only_where_there_is_no_other(project: Project) -> None:
@@ -514,4 +514,4 @@ def test_the_lines_of_shell_and_python_send_that_very_body(project: Project, dat
 
 def test_settings_that_cannot_be_launched_have_no_request(project: Project, dataset: Dataset, alices: Client) -> None:
     answer = alices.post(page(project), {**filled(dataset, group=1), "fill": "look"})
-    assert answer.context["by_api"] is None and "cannot be launched yet" in answer.content.decode()
+    assert answer.context["by_api"] is None and "once all settings are valid" in answer.content.decode()

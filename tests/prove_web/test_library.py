@@ -52,7 +52,7 @@ def test_the_list_shows_query_tools_reward_and_what_was_made_of_it(
     Item.objects.create(queue=queue, position=1, trajectory=one, verdict="fix", state=Item.State.SETTLED)
     Trajectory.objects.filter(pk=one.pk).update(parent=one)
     page = as_user(victor).get(at("trajectories", project)).text
-    for shown in ("Ours", one.tools.split(",")[0], "1.30", "edited", ">fix<", "1 in all"):
+    for shown in ("Ours", one.tools.split(",")[0], "1.30", "edited", ">fix<", "1 total"):
         assert shown in page, shown
 
 
@@ -217,7 +217,7 @@ def test_a_data_set_tells_where_it_comes_from_and_what_uses_it(project: Project,
     client = as_user(victor)
     later = client.get(at("dataset", project, second.number)).context["lineage"]
     assert [(one.kind, one.label) for one in later.sources] == [
-        ("Version before", "First #1"),
+        ("Previous version", "First #1"),
         ("Search", "reward>1"),
         ("Review queue", "Look"),
     ]

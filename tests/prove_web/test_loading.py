@@ -46,7 +46,7 @@ def test_what_is_half_there_is_in_no_search_and_its_page_says_so(
 
     def look(at: int) -> None:
         page = as_user(victor).get(empty.get_absolute_url())
-        seen.append((Trajectory.objects.count(), search(project, "").rows.count(), "being read in" in page.text))
+        seen.append((Trajectory.objects.count(), search(project, "").rows.count(), "loading them into" in page.text))
 
     load(empty, rows(empty, then=look), claim(empty))
     assert [there for there, _, _ in seen] == [0, 0, 2, 2, 4] and all(one[1:] == (0, True) for one in seen)

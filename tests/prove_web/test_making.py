@@ -56,8 +56,8 @@ def test_without_a_graph_there_is_no_forecast(settings: Any, tmp_path: Path) -> 
 def test_the_form_as_it_stands_is_foretold(with_graph: None, project: Project, mary: User, as_user: SignIn) -> None:
     client = as_user(mary)
     page = client.get(at("dataset-forecast", project), GOOD).text
-    assert "Conversations" in page and "draws gave one" in page
-    assert "once the fields make sense" in client.get(at("dataset-forecast", project), {**GOOD, "train": "many"}).text
+    assert "Conversations" in page and "draws succeeded" in page
+    assert "Correct the fields" in client.get(at("dataset-forecast", project), {**GOOD, "train": "many"}).text
     assert at("dataset-forecast", project) in client.get(at("dataset-new", project)).text
 
 
@@ -75,8 +75,8 @@ def test_more_is_asked_for_about_chosen_tools(project: Project, mary: User, as_u
 @pytest.mark.parametrize(
     ("tools", "servers", "says"),
     [
-        ("send_email,create_event", ["email"], "create_event is a tool of calendar: tick that server too."),
-        ("fly_to_the_moon", ["email"], "There is no tool fly_to_the_moon."),
+        ("send_email,create_event", ["email"], "create_event is a tool of calendar: select that server too."),
+        ("fly_to_the_moon", ["email"], "Unknown tool fly_to_the_moon."),
     ],
 )
 def test_tools_that_cannot_be_asked_about_are_refused_by_name(
@@ -94,9 +94,9 @@ def test_what_is_dropped_is_shown_by_reason_while_it_is_made(project: Project, m
             job=dataset.job, attempt=1, seq=seq, kind="progress", at=timezone.now(), data=data | told
         )
     page = as_user(mary).get(at("dataset", project, dataset.number)).text
-    assert "41 conversations made so far" in page
+    assert "41 conversations created so far" in page
     assert "A tool refused: &lt;send_email&gt;" in page and page.index("A tool refused") < page.index(
-        "nothing that fits"
+        "Nothing in the world fits"
     )
 
 

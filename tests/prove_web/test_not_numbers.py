@@ -81,7 +81,7 @@ def test_a_tile_says_since_when_there_is_no_number(
     assert (found["reward"].text, found["reward"].since) == ("NaN", 4)
     assert found["kl"].odd == "" and found["held_out"].since == 5
     page = as_user(mary).get(told.run.get_absolute_url())
-    assert page.status_code == 200 and "no number since step 4" in page.content.decode()
+    assert page.status_code == 200 and "NaN/Inf since step 4" in page.content.decode()
 
 
 def test_the_socket_is_told_what_was_no_number_and_what_comes_later_mends_it(told: Job) -> None:

@@ -76,7 +76,7 @@ def test_one_goes_to_what_it_is_about_and_it_is_read(project: Project, bob: User
     assert as_user(alice).post(READ, {"notification": number}).status_code == 404, "it is not theirs"
     assert bobs.post(READ, {"notification": "x" * 30}).status_code == 404
     assert bobs.post(READ, {"notification": number}).headers["Location"] == "/acme/demo/runs/"
-    assert "All read" in bobs.get(HERE, {"show": "unread"}).text and "Look" in bobs.get(HERE).text
+    assert "No unread notifications" in bobs.get(HERE, {"show": "unread"}).text and "Look" in bobs.get(HERE).text
 
 
 def test_all_are_marked_read_and_one_can_be_without_going_there(project: Project, bob: User, as_user: SignIn) -> None:
@@ -124,7 +124,7 @@ def test_a_verdict_is_told_to_who_made_the_data_set(project: Project, alice: Use
     for item in queue_of(project, mary):
         item.state, item.verdict, item.settled_by = Item.State.SETTLED, "accept", alice
         item.save()
-    assert told(mary) == ["“First” has verdicts on your data set “Data set 1”"] and told(alice) == []
+    assert told(mary) == ["“First” has decisions on your data set “Data set 1”"] and told(alice) == []
 
 
 @pytest.mark.parametrize(

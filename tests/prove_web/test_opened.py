@@ -53,7 +53,7 @@ def test_every_call_of_a_rollout_opens_the_world_as_it_was_after_it(run: Run, bo
 
 def test_a_call_that_never_reached_the_world_is_left_out_and_said_so(run: Run, bob: User, as_user: SignIn) -> None:
     answer = as_user(bob).post(at(run, 2), {"calls": 2}, follow=True)
-    assert "1 of these calls never reached the world" in answer.text
+    assert "1 of these calls never reached the server" in answer.text
     assert NONSENSE.name not in LiveSession.objects.get().calls.values_list("tool", flat=True)
 
 
@@ -76,4 +76,4 @@ def test_where_the_example_is_gone_there_is_no_world_and_a_viewer_may_not_open_o
     assert as_user(bob).post(at(run, 99)).status_code == 404
     run.dataset.trajectories.all().delete()
     answer = as_user(bob).post(at(run, 1), {"calls": 1}, follow=True)
-    assert "no longer in the data set" in answer.text and not LiveSession.objects.exists()
+    assert "no longer in the dataset" in answer.text and not LiveSession.objects.exists()

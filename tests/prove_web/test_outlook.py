@@ -62,17 +62,17 @@ def told(project: Project, spec: dict[str, Any], trial: Trial | None = None) -> 
 
 def test_without_a_trial_or_a_like_run_time_and_signal_are_not_made_up(project: Project, spec: dict[str, Any]) -> None:
     found = told(project, spec)
-    assert found["Time a step"] == found["Groups without signal"] == "not known"
-    assert "Training" not in found and found["Memory"].startswith("at least")
+    assert found["Step time"] == found["Zero-variance groups"] == "unknown"
+    assert "Training time" not in found and found["Memory"].startswith("at least")
 
 
 def test_a_trial_measures_what_a_step_takes_and_how_many_groups_are_dead(
     project: Project, alice: User, spec: dict[str, Any]
 ) -> None:
     found = told(project, spec, done(begin(project, alice, spec)))
-    assert found["Time a step"] == "32 s", "64 rollouts of 128 that took 64 s"
-    assert found["Training"] == "6 min 00 s" and found["Tokens"] == "6.4k a step, 70.4k in all"
-    assert found["Groups without signal"] == "75 %, 51 to 90 % likely"
+    assert found["Step time"] == "32 s", "64 rollouts of 128 that took 64 s"
+    assert found["Training time"] == "6 min 00 s" and found["Tokens"] == "6.4k per step, 70.4k total"
+    assert found["Zero-variance groups"] == "75 %, 51 to 90 % (95 % interval)"
 
 
 def test_a_run_like_it_tells_its_pace_and_one_that_is_unlike_does_not(project: Project, spec: dict[str, Any]) -> None:
@@ -82,8 +82,8 @@ def test_a_run_like_it_tells_its_pace_and_one_that_is_unlike_does_not(project: P
     for config, known in ((spec, True), ({**spec, "group": 4}, False), ({**spec, "policy": "other"}, False)):
         Run.objects.filter(pk=run.pk).update(config=config)
         found = told(project, spec)
-        assert (found["Time a step"] == "2 s") is known
-        assert (found["Groups without signal"] != "not known") is known
+        assert (found["Step time"] == "2 s") is known
+        assert (found["Zero-variance groups"] != "unknown") is known
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_run_whose_stored_settings_leave_out_the_defaults_is_known_when_it_is_
     metrics = {"step_s": 2.0, "model_tokens": 50.0, "zero_variance": 0.5}
     Point.objects.bulk_create(Point(run=run, step=step, metrics=metrics) for step in range(1, 6))
     shown = text(as_user(mary).get(page(project), {"clone": run.number}))
-    assert f"as in run {run.number}, its last 5 steps" in shown and "no run like it yet" not in shown
+    assert f"last 5 steps of run {run.number}" in shown and "no similar run yet" not in shown
 
 
 def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, Any]) -> None:
@@ -142,12 +142,12 @@ def test_a_trial_is_begun_from_the_form_once_and_nothing_typed_is_lost(
     job = Job.objects.get(kind=Kind.TRIAL)
     assert job.queue == "training" and (job.spec["prompts"], job.spec["group"]) == (PROMPTS, 6)
     assert not Run.objects.exists()
-    assert "Stop the trial" in text(client.post(page(project), {**typed, "fill": "look"}))
+    assert "Stop dry run" in text(client.post(page(project), {**typed, "fill": "look"}))
     Job.objects.filter(pk=job.pk).update(state=State.DONE, result=FOUND)
     shown = text(client.post(page(project), {**typed, "fill": "look"}))
-    assert "16 prompts were tried" in shown and "75 %, 51 to 90 % likely" in shown
-    assert "16 prompts were tried" in text(client.post(page(project), {**typed, "fill": "look", "minutes": 9}))
-    assert "Try 16 prompts" in text(client.post(page(project), {**typed, "fill": "look", "group": 8}))
+    assert "Dry run of 16 prompts" in shown and "75 %, 51 to 90 % (95 % interval)" in shown
+    assert "Dry run of 16 prompts" in text(client.post(page(project), {**typed, "fill": "look", "minutes": 9}))
+    assert "Dry run</button>" in text(client.post(page(project), {**typed, "fill": "look", "group": 8}))
 
 
 def test_a_trial_is_stopped_from_the_form_and_can_be_begun_again(
@@ -155,7 +155,7 @@ def test_a_trial_is_stopped_from_the_form_and_can_be_begun_again(
 ) -> None:
     client, typed = as_user(mary), {"name": "My run", "dataset": dataset.pk, **DEFAULTS}
     client.post(page(project), {**typed, "fill": "try"})
-    assert "The last trial was stopped" in text(client.post(page(project), {**typed, "fill": "leave"}))
+    assert "The last dry run was stopped" in text(client.post(page(project), {**typed, "fill": "leave"}))
     assert Job.objects.get(kind=Kind.TRIAL).state == State.STOPPED
     client.post(page(project), {**typed, "fill": "try"})
     assert Job.objects.filter(kind=Kind.TRIAL).count() == 2
@@ -163,7 +163,7 @@ def test_a_trial_is_stopped_from_the_form_and_can_be_begun_again(
 
 def test_settings_that_make_no_sense_are_not_tried(project: Project, dataset: Dataset, mary: User, as_user: As) -> None:
     answer = as_user(mary).post(page(project), {"name": "x", "dataset": dataset.pk, "group": 1, "fill": "try"})
-    assert answer.status_code == 200 and "cannot be tried yet" in text(answer)
+    assert answer.status_code == 200 and "Dry run not started" in text(answer)
     assert not Job.objects.filter(kind=Kind.TRIAL).exists()
 
 
@@ -190,17 +190,17 @@ def test_exactly_what_differs_from_the_base_is_told_and_kept_with_the_run(
     assert [(one.label, one.base, one.here) for one in differences(base, "grpo", other)] == [
         ("Reward", "the paper's", "Without efficiency"),
         ("Group size", "8", "16"),
-        ("Tokens of a turn", "160", "200"),
+        ("Max tokens per turn", "160", "200"),
     ]
     typed = {"name": "Next", "dataset": dataset.pk, **DEFAULTS, "group": 16, "base": base.pk}
     client = as_user(mary)
-    assert "What differs from" in text(client.post(page(project), {**typed, "fill": "look"}))
+    assert "Changes from" in text(client.post(page(project), {**typed, "fill": "look"}))
     named = client.post(page(project), {**typed, "temperature": "0.75", "fill": "name"}).context["form"]
     assert named["name"].value().startswith(f"{base.name}: ") and "group size 16" in named["name"].value()
     assert named["temperature"].value() == "0.75", "nothing that was typed is lost"
     client.post(page(project), typed)
     assert Run.objects.get(name="Next").base == base
-    assert "What differs from" in text(client.get(page(project), {"clone": base.number}))
+    assert "Changes from" in text(client.get(page(project), {"clone": base.number}))
 
 
 @pytest.mark.parametrize("setting", [name for name in SWITCHES if name not in ("longest", "patience", "vllm_mode")])

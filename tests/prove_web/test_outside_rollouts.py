@@ -75,7 +75,7 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
 
     name = run.groups.get(number=1).example
     assert name.startswith("how-warm-is-paris-") and name in page("rollouts", 7) and "my:now" in page("rollouts", 7)
-    assert "no longer in the data set" not in page("rollouts", 7) + page("rollout-group", 7, 1)
+    assert "no longer in the dataset" not in page("rollouts", 7) + page("rollout-group", 7, 1)
     first = page("rollout", 7, 1)
     assert "How warm is Paris?" in first and "Be brief." in first and "look_up" in first
     assert "&lt;b&gt;18" in first and "<b>18" not in first and "format <strong>0.25" in first
@@ -104,7 +104,7 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     assert reverse("rollouts", args=[*place, 7]) in client.get(run.get_absolute_url()).content.decode()
     tell(api, run, 12, groups)
     assert reverse("rollouts", args=[*place, 12]) in page("rollouts", 7)
-    assert "told no rollouts of step 9" in page("rollouts", 9, status=404)
+    assert "logged no rollouts of step 9" in page("rollouts", 9, status=404)
     assert "run-collect" not in first and client.get(reverse("run-collect", args=place)).status_code == 200
     asked = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
     refused = client.post(reverse("run-collect", args=place), asked)
@@ -164,7 +164,7 @@ def test_a_large_step_comes_in_pieces_each_of_which_replaces_what_is_after_it(ap
     ]
     for step, first in ((1, 6), (2, 2)):
         refusal = tell(api, run, step, {"first": first, "groups": [group("x", 1.0)]}, status=422)
-        assert "Begin with the first" in refusal["error"] and refusal["where"] == "body.first"
+        assert "Start with group 1" in refusal["error"] and refusal["where"] == "body.first"
 
 
 def test_the_client_sends_so_much_at_once_as_the_site_reads() -> None:
@@ -214,7 +214,7 @@ def test_a_run_has_no_more_of_them_than_was_agreed(api: Client, monkeypatch: pyt
     run = made(api)
     tell(api, run, 1, [group("x", 1.0)])
     monkeypatch.setattr("prove_web.experiments.outside.rollouts.LARGEST", 10)
-    assert "no more are kept" in tell(api, run, 2, [group("x", 1.0)], status=422)["error"]
+    assert "the storage limit" in tell(api, run, 2, [group("x", 1.0)], status=422)["error"]
     assert tell(api, run, 1, [group("x", 0.5)]) == {"stored": 1}
 
 

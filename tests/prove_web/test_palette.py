@@ -76,7 +76,7 @@ def test_it_finds_nothing_of_another_project(
     other = Project.objects.create(organisation=organisation, slug="second", name="Second")
     theirs = dataset_of(other, examples()[:2], name="Secret data", by=mary)
     LiveSession.objects.create(project=other, title="Secret session", servers=["maps"], seed=1, fingerprint="")
-    assert "Secret" not in found("secret") and "Nothing has all of these words" in found("secret")
+    assert "Secret" not in found("secret") and "No results" in found("secret")
     assert theirs.get_absolute_url() not in found(examples()[0].id)
 
 

@@ -117,7 +117,7 @@ class TestTables:
         )
         trained_row = row(found["bfcl-tau2"], "Qwen3-4B", "PROVE")
         assert trained_row.parts[1].launch and trained_row.parts[1].launch[0] == "Evaluate run 1"
-        assert trained_row.parts[1].why == "run 1 was not evaluated on it"
+        assert trained_row.parts[1].why == "run 1 was not evaluated on this benchmark"
 
     def test_a_row_is_of_one_run_and_another_evaluation_can_be_chosen(self, project: Project, marys: Client) -> None:
         one, two = (trained_run(project, name, 5, config={"policy": "warm"}) for name in ("One", "Two"))
@@ -177,7 +177,7 @@ class TestFigures:
         self, project: Project, marys: Client
     ) -> None:
         url = reverse("paper", args=project.path)
-        assert "reward has ended yet" in marys.get(url).content.decode()
+        assert "reward has finished yet" in marys.get(url).content.decode()
         one, two = trained_run(project, "One", 200), trained_run(project, "Two", 30)
         trained_run(project, "Other", 30, config={"reward": {"coverage": 0.0}})
         assert marys.get(url).context["figured"] == [two]
@@ -186,7 +186,7 @@ class TestFigures:
         assert bars.run == one and [series["name"] for series in page.context["chart"]["series"]] == ["Run 1, One"]
         validity = dict(dict(bars.rows)["validity"])
         assert validity[0] and validity[150] and validity[350] is None
-        assert "it ended before" in page.content.decode()
+        assert "ended earlier" in page.content.decode()
 
     def test_a_value_near_a_step_is_the_mean_around_it(self) -> None:
         curve = Curve([*range(1, 21)], [float(step) for step in range(1, 21)])

@@ -54,8 +54,8 @@ def test_a_queue_tells_what_is_at_work_what_waits_why_and_until_when(
     run(project, "Later"), run(project, "Last")
     shown = line("training", project, {project.pk}, workers() or [])
     assert [(turn.number, turn.job.title, turn.why, turn.seconds) for turn in shown.turns] == [
-        (1, "Later", "Next, once a worker is free", 300.0),
-        (2, "Last", "1 go before it", 900.0),
+        (1, "Later", "Next, when a worker is free", 300.0),
+        (2, "Last", "1 job ahead", 900.0),
     ]
     assert [job for job, _ in shown.working] == [at_work]
     page = text(as_user(alice), "/acme/demo/queue/")
@@ -68,7 +68,7 @@ def test_what_waits_for_another_job_or_for_a_worker_says_so(project: Project) ->
     shown = line("training", project, {project.pk}, [])
     assert [(turn.why, turn.seconds) for turn in shown.turns] == [
         ("No worker serves this queue", None),
-        ("Waits for “Data”, which is failed: resume that one", None),
+        ("Waiting for “Data”, which is failed: resume it", None),
     ]
 
 
@@ -108,16 +108,16 @@ def test_a_move_that_is_none_is_refused_in_a_sentence(project: Project, mary: Us
     client = as_user(mary)
     client.post(f"/acme/demo/jobs/{second.pk}/move/", {"to": to})
     assert list(Job.objects.waiting()) == [first, second]
-    assert "none of them" in text(client, "/acme/demo/queue/")
+    assert "Unknown move" in text(client, "/acme/demo/queue/")
 
 
 def test_what_was_cancelled_can_be_put_back(project: Project, mary: User, as_user: As) -> None:
     job, client = run(project, "Mistake"), as_user(mary)
     client.post(f"/acme/demo/jobs/{job.pk}/stop/", {"level": "now"})
     page = text(client, "/acme/demo/queue/")
-    assert "Nothing waits" in page and "Put it back" in page
+    assert "Queue is empty" in page and "Requeue" in page
     client.post(f"/acme/demo/jobs/{job.pk}/resume/")
-    assert "Put it back" not in text(client, "/acme/demo/queue/")
+    assert "Requeue" not in text(client, "/acme/demo/queue/")
     assert list(Job.objects.waiting()) == [job]
 
 
@@ -127,7 +127,7 @@ def test_a_worker_tells_what_it_is_and_its_host_to_owners_alone(
     Job.objects.create(project=project, kind=Kind.RUN, title="Busy", state=State.RUNNING, worker=WORKER)
     told, told_less = (text(as_user(who), "/acme/demo/workers/") for who in (alice, mary))
     for page in (told, told_less):
-        assert "H200" in page and "150.0 GB" in page and "Busy" in page and "It runs other code than this site" in page
+        assert "H200" in page and "150.0 GB" in page and "Busy" in page and "It runs a different code version" in page
     assert "far.example.com" in told and "far.example.com" not in told_less
 
 
@@ -135,7 +135,7 @@ def test_a_silent_worker_is_shown_as_such_and_serves_nothing(project: Project, a
     broker = message_broker.broker()
     heartbeat.beat(broker, WORKER, FACTS)
     broker.hset(heartbeat.HEARTS, WORKER, heartbeat.now(broker) - MOST_SILENT - 60)
-    assert "Silent" in (page := text(as_user(alice), "/acme/demo/workers/")) and "Start it again" in page
+    assert "Silent" in (page := text(as_user(alice), "/acme/demo/workers/")) and "Restart it" in page
     assert "No worker serves this queue" in text(as_user(alice), "/acme/demo/queue/")
 
 

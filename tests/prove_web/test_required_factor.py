@@ -48,13 +48,13 @@ def test_an_owner_asks_for_it_at_once_and_it_is_in_the_audit_log(
 ) -> None:
     secure(alice)
     client, theirs = as_user(alice), as_user(bob)
-    assert "asked for at once. 1 member without one is told." in asked(client, "0")
+    assert "required immediately. 1 member without one was notified." in asked(client, "0")
     assert client.get(project.get_absolute_url()).status_code == 200
     page = theirs.get(project.get_absolute_url())
     assert page.status_code == 403 and reverse("mfa_activate_totp") in page.content.decode()
     secure(bob)
     assert theirs.get(project.get_absolute_url()).status_code == 200
-    assert "any more" in asked(client, "off")
+    assert "no longer required" in asked(client, "off")
     deeds = [*Entry.objects.filter(actor=alice).values_list("did", flat=True)]
     assert deeds == ["asks for no second factor in", "asked for a second factor in"]
 
@@ -65,7 +65,7 @@ def test_until_the_day_comes_members_are_reminded_and_kept_out_of_nothing(
     secure(alice)
     asked(as_user(alice), "7")
     page = as_user(bob).get(project.get_absolute_url())
-    assert page.status_code == 200 and "asks for a second factor, and you have none" in page.content.decode()
+    assert page.status_code == 200 and "requires a second factor, and you have none" in page.content.decode()
     assert "and you have none" not in as_user(alice).get(project.get_absolute_url()).content.decode()
     assert [(each.user, each.url) for each in Notification.objects.all()] == [(bob, reverse("account"))]
 
@@ -73,7 +73,7 @@ def test_until_the_day_comes_members_are_reminded_and_kept_out_of_nothing(
 @pytest.mark.parametrize("days", ["", "-1", "8", "x"])
 def test_nonsense_changes_nothing(days: str, as_user: AsUser, alice: User, organisation: Organisation) -> None:
     secure(alice)
-    assert "Nothing is changed" in asked(as_user(alice), days)
+    assert "Nothing was changed" in asked(as_user(alice), days)
     organisation.refresh_from_db()
     assert organisation.second_factor_from is None
 
@@ -107,7 +107,7 @@ def test_a_program_is_told_why_its_token_is_refused(bob: User, project: Project,
     headers = {"Authorization": f"Bearer {text}"}
     answer = Client().get("/api/v1/acme/demo/runs", headers=headers)
     assert answer.status_code == 403
-    assert "asks its members for a second factor" in answer.json()["error"] and "passkey" in answer.json()["do"]
+    assert "requires a second factor" in answer.json()["error"] and "passkey" in answer.json()["do"]
     assert Client().get("/api/v1/projects", headers=headers).json() == []
     secure(bob)
     assert Client().get("/api/v1/acme/demo/runs", headers=headers).status_code == 200

@@ -77,7 +77,7 @@ def test_two_who_differ_are_adjudicated_side_by_side(
     assert answer.json()["next"] == pair.get_absolute_url()
     assert (item.state, item.verdict, item.settled_by) == (Item.State.SETTLED, "fix", mary)
     undone = as_user(bob).post(at("review-undo", pair), {"position": "1"}, follow=True)
-    assert "An adjudicator has settled this item" in undone.text
+    assert "An adjudicator has decided this item" in undone.text
 
 
 def test_an_item_that_is_still_reviewed_cannot_be_adjudicated(pair: Queue, mary: User, as_user: SignIn) -> None:
@@ -159,7 +159,7 @@ def test_undo_opens_a_settled_item_again_and_withdraws_what_it_accepted(
     assert client.post(at("review-undo", queue)).url == at("review", queue, 1)
     item = queue.items.get(position=1)
     assert (item.state, item.verdict, Acceptance.objects.count()) == (Item.State.OPEN, "", 0)
-    assert "Take it back" not in client.get(at("review", queue, 1)).text
+    assert "Undo <kbd" not in client.get(at("review", queue, 1)).text
 
 
 def test_the_last_place_is_one_persons_until_their_hold_is_over(
@@ -198,7 +198,7 @@ def test_a_closed_queue_keeps_drafts_and_completes_nothing(pair: Queue, bob: Use
     client = as_user(bob)
     assert send(client, pair, action="draft", a_verdict="fix").status_code == 200
     refused = send(client, pair, a_verdict="fix", revision="1")
-    assert refused.status_code == 409 and "was closed" in refused.json()["fault"]
+    assert refused.status_code == 409 and "is closed" in refused.json()["fault"]
     assert "is closed" in client.get(at("review-next", pair), follow=True).text
     as_user(mary).post(at("queue-close", pair))
     assert "next" in send(client, pair, a_verdict="fix", revision="1").json()
@@ -347,9 +347,9 @@ def questions(**changed: str) -> dict[str, str]:
         ("how", "failing", "Choose the run"),
         ("query", "zzzzzz", "Nothing was found"),
         ("people", "9999", "no longer in the team"),
-        ("q-0-choices", "one", "needs choices"),
+        ("q-0-choices", "one", "needs distinct options"),
         ("q-0-title", "", "String should have at least 1 character"),
-        ("q-0-name", "verdict", "a name of its own"),
+        ("q-0-name", "verdict", "question names must be unique"),
         ("questions", "[1", "This is not JSON"),
     ],
 )

@@ -16,7 +16,7 @@ from .reviewed import given, queue_of
 
 
 def said(user: User) -> list[str]:
-    rows = Notification.objects.filter(user=user, text__contains="settled item").order_by("pk")
+    rows = Notification.objects.filter(user=user, text__contains="adjudicated item").order_by("pk")
     return list(rows.values_list("text", flat=True))
 
 
@@ -39,9 +39,9 @@ def test_whom_an_adjudicator_overrules_hears_of_it_and_nobody_else(
     answer(item, bob, "reject")
     answer(item, mary, "fix")
     answer(item, alice, "fix", adjudicates=True)
-    assert said(bob) == ["alice settled item 1 of “First look” as fix; you said reject"]
+    assert said(bob) == ["alice adjudicated item 1 of “First look” as fix; your review was reject"]
     assert not said(mary) and not said(alice)
-    assert Notification.objects.get(user=bob, text__contains="settled item").url == item.get_absolute_url()
+    assert Notification.objects.get(user=bob, text__contains="adjudicated item").url == item.get_absolute_url()
 
 
 def test_an_adjudicator_hears_when_another_settles_it_anew(
@@ -52,7 +52,7 @@ def test_an_adjudicator_hears_when_another_settles_it_anew(
     answer(item, mary, "fix", adjudicates=True)
     Notification.objects.all().delete()
     answer(item, alice, "reject", adjudicates=True)
-    assert said(mary) == ["alice settled item 1 of “First look” as reject; you had settled it as fix"]
+    assert said(mary) == ["alice adjudicated item 1 of “First look” as reject; you had adjudicated it as fix"]
     assert not said(bob), "whose word it is now"
     assert told(item) == [("settled", "reject", False), ("settled", "fix", True), ("settled", "reject", True)]
 
@@ -85,5 +85,5 @@ def test_the_history_is_on_the_page_of_the_item_and_not_before_ones_own_review(
     for page in (item.get_absolute_url(), f"{item.get_absolute_url()}adjudicate/"):
         shown = as_user(mary).get(page)
         assert shown.status_code == 200, page
-        assert "Settled anew" in shown.text and "by alice, who adjudicates" in shown.text
-    assert "Settled anew" not in as_user(bob).get(item.get_absolute_url()).text
+        assert "Adjudicated as" in shown.text and "(was reject) by alice" in shown.text
+    assert "(was reject)" not in as_user(bob).get(item.get_absolute_url()).text

@@ -169,7 +169,7 @@ def test_the_labels_of_what_waits_for_a_maintainer_are_not_in_their_files(
     assert "mary" in read(as_user(alice).get(labels)), "who takes no part may see all"
     Review.objects.create(item=item, reviewer=alice)
     assert read(as_user(alice).get(labels)) == ""
-    assert "is not in the files till then" in as_user(alice).get(waiting.get_absolute_url()).text
+    assert "are hidden and not exported" in as_user(alice).get(waiting.get_absolute_url()).text
     finish(item, alice, given(item, alice, "accept"))
     assert "mary" in read(as_user(alice).get(labels))
 
@@ -250,7 +250,7 @@ def test_whom_it_waits_for_again_does_not_hear_that_they_were_overruled(
     finish(item, bob, given(item, bob, "accept"))
     again = make_queue(project, mary, [item.trajectory_id], name="Again", schema=PLAIN.model_dump(mode="json"))
     finish(item, alice, given(item, alice, "fix"), adjudicates=True)
-    overruled = Notification.objects.filter(text__contains="settled item")
+    overruled = Notification.objects.filter(text__contains="adjudicated item")
     assert {*overruled.values_list("user__username", flat=True)} == {"mary"}
     assert Blind(bob, project).among([item.trajectory_id]) and again.blind
 

@@ -139,10 +139,10 @@ def folder(settings: LazySettings, tmp_path: Path) -> None:
             ("From trace to final state", "Trace", "State"),
             "ledger",
         ),
-        ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "earn nothing in this run"), "ledger"),
+        ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "not part of this run’s reward"), "ledger"),
         ({"form": "final_state", "repeats": 0.5}, ("Final state with cost of repeats 0.5", "Repeats"), "ledger"),
-        ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "earn nothing in this run"),
-        ({"coverage": 0}, ("Without coverage", "Points by call"), "Parts of the reward"),
+        ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "not part of this run’s reward"),
+        ({"coverage": 0}, ("Without coverage", "Points by call"), "Reward component table"),
     ],
 )
 def test_pages_of_a_run_show_what_it_scores_by(

@@ -59,7 +59,7 @@ def test_a_tile_shows_no_difference_to_a_run_of_another_reward_and_the_page_says
     assert not shown["reward"].base_text and shown["tool_failures"].base_text, "only what the reward decides is not"
     page = client.get(own.get_absolute_url())
     text = " ".join(page.text.split())
-    assert NOTICE in text and f"to run {paper.number}" not in text
+    assert NOTICE in text and f"vs. run {paper.number}" not in text
     assert "data-base-without" in text and page.context["base"] == paper
     assert NOTICE not in client.get(paper.get_absolute_url()).text
 

@@ -76,7 +76,7 @@ def test_a_group_with_a_failure_that_is_not_the_policys_is_void(run: Run, victor
     keep_rollouts(run, STEP, [good(chain()), broken])
     (group,) = groups_of(run, STEP)
     assert group.void and [member.advantage for member in group.members] == [None, None]
-    assert "no fault of the policy" in read(victors, page(run))
+    assert "a reason outside the policy" in read(victors, page(run))
     assert "banking: KeyError" in read(victors, page(run, 2))
 
 
@@ -106,7 +106,7 @@ def test_the_groups_of_a_step_cost_a_fixed_number_of_questions(
 
 @pytest.mark.parametrize(
     ("step", "said"),
-    [(STEP + 1, "has not done step 5 yet; it is at step 4"), (2, "folder is gone")],
+    [(STEP + 1, "has not reached step 5; it is at step 4"), (2, "no longer in the data folder")],
 )
 def test_rollouts_that_are_not_there_say_why(step: int, said: str, run: Run, victors: Client) -> None:
     for url in (page(run, step=step), page(run, 1, step)):
@@ -125,7 +125,7 @@ def test_a_file_that_is_missing_or_damaged_says_so_without_telling_where_it_lies
     keep: Callable[..., None], name: str, says: str, run: Run, victors: Client
 ) -> None:
     keep(run, 1, [good(abstention())] * 2)
-    assert "There is no file of the rollouts of step 2" in victors.get(page(run, step=2)).content.decode()
+    assert "has no rollout file of step 2" in victors.get(page(run, step=2)).content.decode()
     (run.job.out / "rollouts" / name).write_text('{"example": ', "utf-8")
     for url in (page(run, step=1), page(run, 1, step=1)):
         answer = victors.get(url)
@@ -162,7 +162,7 @@ def test_a_rollout_shows_its_conversation_its_siblings_and_what_it_was_asked(run
     example = chain()
     keep_rollouts(run, STEP, [good(example), lazy(example)])
     text = read(victors, page(run, 1))
-    assert 'id="call-1"' in text and "Where the reward came from" in text and "Ground truth" in text
+    assert 'id="call-1"' in text and "Reward breakdown" in text and "Ground truth" in text
     assert page(run, 2) in text and 'aria-current="page"' in text
     assert reverse("trajectory", args=[*run.project.path, run.dataset.number, example.id]) in text
     for index in (0, 3, 99):
@@ -182,8 +182,8 @@ def test_what_a_model_says_is_text_and_never_markup(run: Run, victors: Client) -
 def test_a_rollout_whose_example_is_gone_is_shown_all_the_same(run: Run, victors: Client) -> None:
     keep_rollouts(run, STEP, [good(chain()), lazy(chain())])
     run.dataset.trajectories.all().delete()
-    assert "no longer in the data set" in read(victors, page(run))
-    assert "no longer in the data set" in read(victors, page(run, 1))
+    assert "no longer in the dataset" in read(victors, page(run))
+    assert "no longer in the dataset" in read(victors, page(run, 1))
 
 
 def test_the_ledger_names_the_call_that_lost(run: Run, victors: Client) -> None:

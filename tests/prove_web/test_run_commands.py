@@ -46,9 +46,9 @@ def test_a_token_made_on_the_server_opens_the_api(furnished: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("bob", "acme", "--scope", "launch"), "may not"),
-        (("nobody", "acme"), "Nobody in acme"),
-        (("bob", "nothing"), "no team"),
+        (("bob", "acme", "--scope", "launch"), "is not allowed to"),
+        (("nobody", "acme"), "acme has no member"),
+        (("bob", "nothing"), "Team nothing not found"),
         (("bob", "acme", "--project", "acme/nothing"), "no project"),
         (("bob", "acme", "--days", "-1"), "--days"),
     ],
@@ -84,10 +84,10 @@ def test_a_runs_export_has_all_that_it_told(furnished: dict[str, Any], tmp_path:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--as", "bob", "--dataset", "1"), "may not"),
-        (("--as", "mary", "--dataset", "9"), "data set 9"),
-        (("--as", "mary", "--clone", "9"), "no run 9"),
-        (("--as", "mary", "--dataset", "1", "--set", "name=One", "lerning_rate=1"), "no lerning_rate"),
+        (("--as", "bob", "--dataset", "1"), "is not allowed to"),
+        (("--as", "mary", "--dataset", "9"), "Dataset 9"),
+        (("--as", "mary", "--clone", "9"), "Run 9 to clone"),
+        (("--as", "mary", "--dataset", "1", "--set", "name=One", "lerning_rate=1"), "no field lerning_rate"),
         (("--as", "mary", "--dataset", "1", "--set", "name=One", "seed=99"), "seed:"),
         (("--as", "mary", "--dataset", "1", "--set", "name"), "NAME=VALUE"),
     ],
@@ -115,5 +115,5 @@ def test_pages_among_many_runs_are_timed_beside_those_among_few(
     told = said("time_runs", *sizes, "--only=table", "--only=rollouts of a wide step").splitlines()
     assert "6 runs x 3 steps x 8 metrics, 96 rollouts, a step of 64" in told[0]
     assert [line.split(" | ")[0].removeprefix("| ") for line in told[3:]] == ["table", "rollouts of a wide step"]
-    with pytest.raises(CommandError, match="--runs is 2 or more"):
+    with pytest.raises(CommandError, match="--runs must be at least 2"):
         said("time_runs", "--runs=1")

@@ -136,7 +136,7 @@ def test_no_run_of_another_project_can_be_chosen(project: Project, charlie: User
 def test_the_page_shows_the_baseline_and_hands_its_curves_to_the_charts(project: Project, victors: Client) -> None:
     base, run = run_of(project, rising(20, 0.01)), run_of(project, rising(20, 0.02))
     text = victors.get(run.get_absolute_url(), {"base": base.number}).text
-    assert "to run 1" in text and f'data-base="{reverse("run-points", args=[*project.path, 1])}"' in text
+    assert "vs. run 1" in text and f'data-base="{reverse("run-points", args=[*project.path, 1])}"' in text
     part = victors.get(run.get_absolute_url(), {"base": base.number}, headers={"HX-Request": "true"}).text
     assert "at step 20" in part, "what is shown live is measured against the same run"
     assert "data-base=" not in victors.get(run.get_absolute_url(), {"base": "none"}).text
@@ -263,7 +263,7 @@ def test_a_run_that_waits_says_how_many_go_before_it(project: Project, victors: 
         job.refresh_from_db()
     assert [waiting_before(one.job) for one in (urgent, first, second)] == [0, 1, 2]
     assert waiting_before(held) is None
-    assert "2 jobs before it" in victors.get(second.get_absolute_url()).text
+    assert "2 jobs ahead" in victors.get(second.get_absolute_url()).text
     assert "next in the queue" in victors.get(urgent.get_absolute_url()).text
 
 
@@ -276,13 +276,13 @@ def test_the_lineage_leads_from_the_data_to_what_was_made_of_the_run(project: Pr
     Run.objects.filter(pk=clone.pk).update(base=run)
     text = victors.get(run.get_absolute_url()).text
     chips = text[text.index('aria-label="Lineage"') : text.index("</nav>", text.index('aria-label="Lineage"'))]
-    order = ["Data set", "Starts from", "Parent #1, checkpoint 40", "Child #2", "step 20", "Clone #4", "Grandchild #3"]
-    places = [chips.index(words) for words in order]
+    sources = ["Dataset", "Initial policy", "Parent #1, checkpoint 40"]
+    places = [chips.index(words) for words in (*sources, "Child #2", "step 20", "Clone #4", "Grandchild #3")]
     assert places == sorted(places)
     for one in (parent, grandchild, clone, run.dataset):
         assert f'href="{one.get_absolute_url()}"' in chips
     parent.job.delete()
-    assert "a run that is gone" in victors.get(run.get_absolute_url()).text
+    assert "a deleted run" in victors.get(run.get_absolute_url()).text
 
 
 def test_a_parent_of_another_project_is_not_told(project: Project, charlie: User) -> None:
@@ -316,14 +316,14 @@ def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_ag
     keep_checkpoint(run, 20)
     url, mine = reverse("checkpoint-export-make", args=[*project.path, run.number, 20]), as_user(mary)
     assert mine.post(url).status_code == 302
-    assert "being exported" in mine.get(run.get_absolute_url()).text
+    assert ": exporting" in mine.get(run.get_absolute_url()).text
     assert waiting_in("files") == 1 and mine.post(url).status_code == 302 and waiting_in("files") == 1, "asked for once"
     assert waiting_in("web") == 0, "what the reconciler, alerts and checks wait in is not held up"
     export = Export(run.job, 20)
     settings.BASE_DIR = tmp_path  # where there is no code to do it
     make(export)
     text = mine.get(run.get_absolute_url()).text
-    assert "being exported" not in text and "No module named" in text and f'action="{url}"' in text
+    assert ": exporting" not in text and "No module named" in text and f'action="{url}"' in text
     assert str(tmp_path) not in export.why
     assert url not in victors.get(run.get_absolute_url()).text
     assert mine.get(reverse("checkpoint-export", args=[*project.path, run.number, 20])).status_code == 404
@@ -372,12 +372,12 @@ def test_a_clone_is_measured_against_the_run_it_was_cloned_from(
 
 def test_the_page_tells_with_what_the_newest_attempt_computed(project: Project, victors: Client) -> None:
     run = run_of(project, state=State.QUEUED)
-    assert "are told when it starts" in victors.get(run.get_absolute_url()).text
+    assert "are recorded when the run starts" in victors.get(run.get_absolute_url()).text
     known = {"python": "3.11.7", "torch": "2.9.0", "cores": 64, "code": "0123456789abcdef"}
     started = event(1, "started", host="gpu-7", pid=1, device="NVIDIA H200", environment=known)
     record(str(run.job_id), 1, [started, ended(2)])
     text = victors.get(run.get_absolute_url()).text
-    assert all(words in text for words in ("gpu-7", "NVIDIA H200", "2.9.0", "0123456789abcdef", "Cores"))
+    assert all(words in text for words in ("gpu-7", "NVIDIA H200", "2.9.0", "0123456789abcdef", "CPU cores"))
 
 
 def test_a_run_of_a_worker_that_told_no_environment_still_opens(project: Project, victors: Client) -> None:

@@ -195,12 +195,12 @@ def test_a_search_finds_what_it_says(
 @pytest.mark.parametrize(
     ("query", "at", "why"),
     [
-        ("reward > high", 9, "takes a number here"),
+        ("reward > high", 9, "takes a number"),
         ("state:runing", 6, "Did you mean “running”"),
         ("rewrd>0.5", 0, "There is no field “rewrd”. Did you mean “reward”?"),
         ("a  loss > dapo", 8, "is not a number"),
         ("tag:x (", 7, "state:running"),
-        ("when:yesterday", 5, "takes a day"),
+        ("when:yesterday", 5, "takes a date"),
         ("learning_rate=1e-4 steps > many", 27, "takes a number"),
     ],
 )
@@ -248,7 +248,7 @@ def test_groups_count_and_average_what_python_does(
 
 def test_a_run_is_in_the_group_of_each_of_its_tags(project: Project, several: list[Run], marys: Client) -> None:
     groups = page(marys, project, group="tag", open="=odd").context["groups"]
-    assert [(group.title, group.count) for group in groups] == [("baseline", 2), ("odd", 1), ("Without a tag", 4)]
+    assert [(group.title, group.count) for group in groups] == [("baseline", 2), ("odd", 1), ("No tag", 4)]
     assert [row.run.number for row in groups[1].rows] == [3]
     assert groups[0].cells[3].mean is not None
 
@@ -339,11 +339,11 @@ def test_what_is_refused_for_one_run_is_told_and_the_others_are_done(
     project: Project, several: list[Run], marys: Client
 ) -> None:
     text = bulk(marys, project, "runs-act", act="stop-now", runs="1,6")
-    assert "Run 1: is done already" in text and "1 run asked to stop now" in text
+    assert "Run 1: already done" in text and "1 run asked to stop now" in text
     assert Job.objects.get(run__number=6).state == State.STOPPED
     Job.objects.filter(run__number=6).update(state=State.STOPPED)
     text = bulk(marys, project, "runs-act", act="base", runs="1,2", base="1")
-    assert "not measured against itself" in text and Run.objects.get(number=2).base == several[0]
+    assert "cannot be its own baseline" in text and Run.objects.get(number=2).base == several[0]
 
 
 def test_many_are_deleted_at_once_and_come_back_and_what_is_needed_stays(
@@ -351,13 +351,13 @@ def test_many_are_deleted_at_once_and_come_back_and_what_is_needed_stays(
 ) -> None:
     Job.objects.filter(run__number=6).update(state=State.RUNNING)
     text = bulk(marys, project, "runs-act", act="delete", runs="1,2,6")
-    assert "2 runs in the bin now" in text and "Undo" in text and "Run 6:" in text and "stop it first" in text
+    assert "2 runs moved to the trash" in text and "Undo" in text and "Run 6:" in text and "stop it first" in text
     assert not Run.objects.filter(number__in=[1, 2]).exists() and Run.objects.filter(number=6).exists()
     assert Deletion.objects.waiting().filter(project=project, kind="run", by__username="mary").count() == 2
-    assert "No run was chosen" in bulk(marys, project, "runs-act", act="archive", runs="1,2")
+    assert "No runs selected" in bulk(marys, project, "runs-act", act="archive", runs="1,2")
     text = bulk(marys, project, "runs-act", act="undelete", runs="1,2,6")
     assert "2 runs restored" in text and Run.objects.filter(number__in=[1, 2]).count() == 2
-    assert "No run was chosen" in bulk(marys, project, "runs-act", act="undelete", runs="1,2")
+    assert "No runs selected" in bulk(marys, project, "runs-act", act="undelete", runs="1,2")
 
 
 def test_what_somebody_else_deleted_meanwhile_is_told_and_the_others_are_done(
@@ -366,7 +366,7 @@ def test_what_somebody_else_deleted_meanwhile_is_told_and_the_others_are_done(
     bulk(marys, project, "runs-act", act="delete", runs="2")
     text = bulk(marys, project, act="tag", runs="1,2,4,99", tag="mine")
     assert "2 runs tagged “mine”" in text
-    assert "Not done for 2 runs. Run 2: is not there any more; Run 99: is not there any more." in text
+    assert "Not applied to 2 runs. Run 2: no longer exists; Run 99: no longer exists." in text
 
 
 def test_what_is_removed_for_good_meanwhile_is_not_restored(
@@ -375,12 +375,12 @@ def test_what_is_removed_for_good_meanwhile_is_not_restored(
     bulk(marys, project, "runs-act", act="delete", runs="1,2")
     Deletion.objects.filter(project=project, number=1).update(purged_at=timezone.now())
     text = bulk(marys, project, "runs-act", act="undelete", runs="1,2")
-    assert "1 run restored" in text and "Run 1: was removed for good meanwhile" in text
+    assert "1 run restored" in text and "Run 1: permanently deleted in the meantime" in text
 
 
 def test_of_more_runs_than_are_done_at_once_none_is_done(project: Project, several: list[Run], marys: Client) -> None:
     many, pinned = ",".join(map(str, range(1, 10_001))), Run.objects.filter(pinned=True).count()
-    assert "At most 1,000 runs at once" in bulk(marys, project, act="pin", runs=many)
+    assert "At most 1,000 runs at a time" in bulk(marys, project, act="pin", runs=many)
     assert Run.objects.filter(pinned=True).count() == pinned
 
 
@@ -400,7 +400,7 @@ def test_runs_of_another_project_are_not_reached_by_number(
 ) -> None:
     theirs = Project.objects.get(organisation__slug="other")
     text = bulk(as_user(charlie), theirs, act="tag", runs="1,2", tag="mine")
-    assert "No run was chosen" in text and not Run.objects.filter(tags__0="mine").exists()
+    assert "No runs selected" in text and not Run.objects.filter(tags__0="mine").exists()
 
 
 def test_the_table_as_a_file_has_every_row_and_the_columns_that_are_shown(

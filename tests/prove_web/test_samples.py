@@ -99,9 +99,9 @@ def test_the_same_seed_prints_the_same_and_another_one_others(tmp_path: Path) ->
 def test_an_unknown_feature_is_named_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"“colour”\. There are conditional, parallel\."):
         read(folder_of(tmp_path, featured()), feature="colour")
-    with pytest.raises(CommandError, match="None of them names a feature"):
+    with pytest.raises(CommandError, match="No conversation has a feature"):
         read(folder_of(tmp_path, [replace(one, features=()) for one in featured()]), feature="colour")
-    with pytest.raises(CommandError, match="Leave one out"):
+    with pytest.raises(CommandError, match="Remove one"):
         read(tmp_path, path=9)
 
 
@@ -163,7 +163,7 @@ def test_the_page_draws_from_what_a_search_finds(project: Project, victor: User,
         page = client.get(at(dataset, q=query))
         assert page.context["count"] == expected.count and len(page.context["sample"]) == min(SIZE, expected.count)
         assert {one.trajectory.pk for one in page.context["sample"]} <= {one.pk for one in expected.rows}
-        assert ("Nothing to read" in page.text) == (not expected.count)
+        assert ("No matching conversations" in page.text) == (not expected.count)
     fault = client.get(at(dataset, q="steps>two"))
     assert fault.context["fault"] and "whole number" in fault.text and not fault.context["sample"]
 

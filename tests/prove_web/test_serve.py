@@ -205,7 +205,7 @@ def test_it_starts_survives_a_kill_and_stops_without_a_trace(site, data: Path, m
     first.child.send_signal(signal.SIGINT)
     assert first.end() == 0, first.printed
     assert first.processes() == []
-    assert first.printed.endswith("Stopped. `make run` goes on from here.\n")
+    assert first.printed.endswith("Stopped. `make run` continues from here.\n")
 
 
 @pytest.mark.long
@@ -287,7 +287,7 @@ def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) 
     ("given", "says"),
     [
         ({"PROVE_PORT": "soon"}, "PROVE_PORT='soon' is not a whole number"),
-        ({"PROVE_CPU_WORKERS": "0"}, "there cannot be 0 CPU workers: choose 1 to 256 with --cpu-workers"),
+        ({"PROVE_CPU_WORKERS": "0"}, "invalid number of CPU workers, 0: choose 1 to 256 with --cpu-workers"),
         ({"PROVE_PORT": "70000"}, "70000 is not a port"),
         ({"PROVE_MCP_PORT": "70000"}, "70000 is not a port: choose one from 1024 to 65535 with PROVE_MCP_PORT"),
     ],
@@ -300,7 +300,7 @@ def test_a_variable_that_makes_no_sense_is_one_line(
 
 @pytest.mark.long
 def test_an_address_of_a_broker_that_makes_no_sense_is_one_line(tmp_path: Path) -> None:
-    assert "REDIS_URL is no address of a broker" in refusal(serve(tmp_path, PROVE_PORT="0", REDIS_URL="nonsense"))
+    assert "REDIS_URL is not a valid broker URL" in refusal(serve(tmp_path, PROVE_PORT="0", REDIS_URL="nonsense"))
 
 
 @pytest.mark.long

@@ -76,7 +76,7 @@ def test_a_session_is_opened_by_seed_with_a_tool_chosen(browser: Client, project
         ("seed", "9" * 400, "at most"),
         ("seed", "seven", "whole number"),
         ("seed", "", "required"),
-        ("servers", "no-such-server", "There is no server"),
+        ("servers", "no-such-server", "does not exist"),
         ("servers", [], "at least one server"),
         ("size", "gigantic", "not one of the available choices"),
         ("title", "x" * 81, "at most 80 characters"),
@@ -180,7 +180,7 @@ def test_a_destructive_tool_asks_first(browser: Client, session: LiveSession) ->
     made = session_services.make(session, session.created_by, "create_event", new_event(session))
     event = {"event": json.loads(made.text)["id"]}
     asked = browser.post(address("session-call", session), fields(event, "cancel_event"))
-    assert asked.status_code == 200 and "cannot be undone" in asked.content.decode()
+    assert asked.status_code == 200 and "no other call can undo it" in asked.content.decode()
     assert f'value="{event["event"]}"' in asked.content.decode()
     assert session.calls.count() == 1
     browser.post(address("session-call", session), fields(event, "cancel_event", confirmed="cancel_event"))
@@ -224,7 +224,7 @@ def test_starting_again_opens_the_same_world_and_keeps_the_old_session(browser: 
     twin = LiveSession.objects.exclude(pk=session.pk).get()
     assert twin.calls.count() == 0 and session.calls.count() == 1
     assert moments(twin)[0].world.digest() == moments(session)[0].world.digest()
-    assert "Nothing is lost" in answer.content.decode()
+    assert "is kept." in answer.content.decode()
 
 
 def test_of_two_calls_at_once_the_second_sees_what_the_first_did(session: LiveSession, alice: User, bob: User) -> None:
@@ -273,10 +273,10 @@ def test_the_cache_keeps_the_sessions_used_last_and_never_goes_back(session: Liv
 def test_a_session_of_other_code_is_replayed_and_says_where_it_differs(browser: Client, session: LiveSession) -> None:
     LiveSession.objects.filter(pk=session.pk).update(fingerprint="of other code")
     session_services.make(session, session.created_by, "list_accounts", {})
-    assert "still answered as recorded" in page(browser, session)
+    assert "still return the recorded results" in page(browser, session)
     SessionCall.objects.create(session=session, position=2, tool="tool_of_old", arguments={}, ok=True, text="{}")
     shown = page(browser, session)
-    assert "call 2 is answered otherwise now" in shown and "answered otherwise now</span>" in shown
+    assert "call 2 returns a different result now" in shown and "result differs now</span>" in shown
 
 
 def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser: Client, session: LiveSession) -> None:
@@ -285,14 +285,14 @@ def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser
     assert session.opening == moments(session)[0].world.digest()
     LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
     shown = page(browser, session)
-    assert "opens another world now than the one that the calls of this session were made in" in shown
-    assert "list_accounts" in shown and "Start again" in shown
+    assert "initial state of this seed has changed since the calls of this session were made" in shown
+    assert "list_accounts" in shown and "Reset" in shown
     browser.post(address("session-call", session), {"tool": "list_accounts"}, follow=True)
     browser.post(address("session-fork", session), {"at": "1"})
-    assert session.calls.count() == 1 and "opens another world now" in page(browser, session.forks.get())
+    assert session.calls.count() == 1 and "initial state of this seed has changed" in page(browser, session.forks.get())
     browser.post(address("session-reset", session))
     fresh = session.forks.get(parent_at=0)
-    assert "opens another world now" not in page(browser, fresh)
+    assert "initial state of this seed has changed" not in page(browser, fresh)
     assert session_services.make(fresh, session.created_by, "list_accounts", {}).ok
 
 
@@ -311,7 +311,7 @@ def test_a_session_whose_server_is_gone_keeps_its_calls(browser: Client, session
     LiveSession.objects.filter(pk=session.pk).update(servers=["banking", "a-server-of-old"])
     cache.kept.clear()
     shown = page(browser, session)
-    assert "There is no server a-server-of-old" in shown and "list_accounts" in shown
+    assert "No longer available: server a-server-of-old" in shown and "list_accounts" in shown
     for name, form in (
         ("session-call", {"tool": "list_accounts"}),
         ("session-fork", {"at": "1"}),

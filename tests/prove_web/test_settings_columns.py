@@ -125,14 +125,14 @@ def test_runs_are_grouped_by_a_setting_and_each_group_leads_to_its_own(
     groups = page(marys, project, group="config.lr", sort="config.lr").context["groups"]
     assert [(one.title, one.count) for one in groups] == [
         *((title, 1) for title in ("-2", "1e-3", "9.5", "10", groups[4].title, "warm up")),
-        ("Has none", 1),
+        ("None", 1),
     ]
     for one in groups[:6]:
         assert len(found(marys, project, one.only)) == one.count, one.only
         opened = page(marys, project, group="config.lr", open=one.key).context["groups"]
         assert [len(each.rows) for each in opened if each.key == one.key] == [1]
     odd = page(marys, project, group="config.a_b").context["groups"]
-    assert {(one.title, one.only) for one in odd} == {("x, y", ""), ("Has none", "")}
+    assert {(one.title, one.only) for one in odd} == {("x, y", ""), ("None", "")}
 
 
 def test_settings_of_the_launch_form_are_those_of_runs_trained_elsewhere_where_their_names_agree(

@@ -192,7 +192,7 @@ def test_a_link_tells_no_reward_to_who_has_yet_to_review_it_blind(
     bobs = as_user(bob)
     page = bobs.get(url, follow=True)
     assert page.redirect_chain == [(f"/acme/demo/{path}", 302)]
-    assert "waits for your review in a blind queue" in page.text and told not in page.text
+    assert "awaits your blind review" in page.text and told not in page.text
     assert bobs.get(f"{url}{path}tokens/").status_code == 404
     assert Share.objects.order_by("-pk")[0].opened == 0
     for other in (Client(), as_user(victor)):

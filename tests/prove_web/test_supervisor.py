@@ -363,7 +363,7 @@ def test_a_log_that_cannot_be_written_is_told_once_and_goes_on_when_there_is_roo
     out.path.unlink()
     out.feed(b"third\n")
     lines = [line.partition("| ")[2] for line in stream.getvalue().splitlines()]
-    wrong = f"cannot write {out.path} (No space left on device): until it can, what is printed is shown here alone"
+    wrong = f"cannot write {out.path} (No space left on device): output is shown only here until it can"
     assert lines == [wrong, "first", "second", f"writes {out.path} again; 13 bytes are not in it", "third"]
     assert out.path.read_text() == "third\n"
 

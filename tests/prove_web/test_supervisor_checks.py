@@ -147,7 +147,7 @@ def test_too_little_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_data_folder_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "version").write_text("2\n")
-    says = r"version file says '2', this one writes 1\): run that version.* Nothing was changed"
+    says = r"version file says '2', this version writes 1\): run that version.* Nothing was changed"
     with pytest.raises(Refused, match=says):
         checks.data_folder(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["version"]
@@ -201,14 +201,14 @@ def test_a_socket_folder_that_is_somebody_elses_is_refused(tmp_path: Path) -> No
 
 
 def test_an_address_of_no_broker_is_named() -> None:
-    with pytest.raises(Refused, match="REDIS_URL is no address of a broker"):
+    with pytest.raises(Refused, match="REDIS_URL is not a valid broker URL"):
         valkey.answers("nonsense")
     assert not valkey.answers("redis://127.0.0.1:1/0")
 
 
 def test_pages_and_gateway_have_ports_of_their_own() -> None:
     pages = checks.free_port("127.0.0.1", 0)
-    with pytest.raises(Refused, match=f"port {pages} is for the pages already.*PROVE_MCP_PORT"):
+    with pytest.raises(Refused, match=f"port {pages} is already used for the web pages.*PROVE_MCP_PORT"):
         checks.gateway_port("127.0.0.1", pages, pages)
     assert checks.gateway_port("127.0.0.1", None, checks.GATEWAY_PORT) != checks.GATEWAY_PORT
 

@@ -76,17 +76,17 @@ def test_a_range_in_so_many_values_has_both_ends() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "It needs values"),
-        (" , ,", "It needs values"),
-        ("nan to 1", "'nan' is none"),
-        ("0 to inf", "'inf' is none"),
-        ("2 to 1", "The range from 2 to 1 is empty"),
-        ("0 to 1 log", "A range in logarithms cannot begin at 0"),
-        ("0 to 1 in 1", "in 2 to 100 values, not in 1"),
-        ("0 to 1 in 999999999", "in 2 to 100 values, not in 999999999"),
-        ("-1e308 to 1e308 in 4", "A range ends within 1e\\+12, not at -1e\\+308"),
-        ("5e-324 to 1, log in 3", "A range in logarithms cannot begin at 4.9"),
-        ("1," * 501, "1,000 are the most"),
+        ("", "Enter values"),
+        (" , ,", "Enter values"),
+        ("nan to 1", "'nan' is not a number"),
+        ("0 to inf", "'inf' is not a number"),
+        ("2 to 1", "The range 2 to 1 is empty"),
+        ("0 to 1 log", "A log range cannot start at 0"),
+        ("0 to 1 in 1", "2 to 100 values, not 1"),
+        ("0 to 1 in 999999999", "2 to 100 values, not 999999999"),
+        ("-1e308 to 1e308 in 4", "must be within 1e\\+12, not -1e\\+308"),
+        ("5e-324 to 1, log in 3", "A log range cannot start at 4.9"),
+        ("1," * 501, "the maximum is 1,000"),
     ],
 )
 def test_values_that_make_no_sense_are_refused_in_words(text: str, says: str) -> None:
@@ -102,9 +102,9 @@ def test_a_range_of_whole_numbers_ends_at_whole_numbers(text: str) -> None:
 
 def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
     space = {f"f{i}": parse(f"f{i}", "0 to 1 in 100") for i in range(4)}
-    with pytest.raises(BadSpace, match=r"100,000,000 members \(100 . 100 . 100 . 100\); 100 are the most"):
+    with pytest.raises(BadSpace, match=r"100,000,000 runs \(100 . 100 . 100 . 100\); the maximum is 100"):
         grid(space)
-    with pytest.raises(BadSpace, match="Say how many: 0 to 1 in 4"):
+    with pytest.raises(BadSpace, match="such as 0 to 1 in 4"):
         grid({"beta": parse("beta", "0 to 1")})
 
 
@@ -214,22 +214,22 @@ class TestPages:
     @pytest.mark.parametrize(
         ("rows", "other", "said"),
         [
-            ([], {}, "A sweep varies at least one setting."),
-            ([("learning_rate", "")], {}, "It needs values"),
-            ([("", "1, 2")], {}, "Say which setting takes these values."),
-            ([("seed", "0"), ("seed", "1")], {}, "Seed varies already."),
+            ([], {}, "Choose at least one setting to vary."),
+            ([("learning_rate", "")], {}, "Enter values"),
+            ([("", "1, 2")], {}, "Choose the setting for these values."),
+            ([("seed", "0"), ("seed", "1")], {}, "Seed is already varied."),
             ([("colour", "red")], {}, "Select a valid choice. colour is not one"),
             ([("name", "a, b")], {}, "Select a valid choice. name is not one"),
             ([("learning_rate", "nan, 1e-6")], {}, "Learning rate 'nan': Enter a number."),
             ([("learning_rate", "1e-6, 5")], {}, "Learning rate '5': Ensure this value is less than or equal to 0.01."),
             ([("group", "1, 8")], {}, "Group size '1': Ensure this value is greater than or equal to 2."),
             ([("loss", "dapo, ppo")], {}, "Loss 'ppo': Select a valid choice. ppo is not one"),
-            ([("dataset", "99")], {}, "Data set '99'"),
-            ([("dataset", "x")], {}, "Data set 'x'"),
-            ([("sharding", "ddp, fsdp")], {}, "'fsdp': FSDP shares weights between processes"),
-            ([("processes", "1, 3")], {}, "Processes '3': 8 prompts a step cannot be shared evenly"),
+            ([("dataset", "99")], {}, "Dataset '99'"),
+            ([("dataset", "x")], {}, "Dataset 'x'"),
+            ([("sharding", "ddp, fsdp")], {}, "'fsdp': FSDP shards weights across processes"),
+            ([("processes", "1, 3")], {}, "Processes '3': 8 prompts per step are not divisible"),
             ([("seed", "0, 1")], {"group": "1"}, "Group size: Ensure this value is greater than or equal to 2."),
-            ([("seed", "0 to 19 in 20"), ("group", "2 to 64 in 60")], {}, "members"),
+            ([("seed", "0 to 19 in 20"), ("group", "2 to 64 in 60")], {}, "the maximum is 100"),
             ([("seed", "0, 1")], {"sweep-budget": "101"}, "less than or equal to 100"),
             ([("seed", "0, 1")], {"sweep-method": "bayes"}, "Select a valid choice. bayes is not one"),
             ([("seed", "0, 1")], {"sweep-name": ""}, "This field is required."),
@@ -258,7 +258,7 @@ class TestPages:
         text = alices.post(
             new(project), filled(dataset, ("seed", "0, 1, 2"), ("beta", "0, 0.01"), **look)
         ).content.decode()
-        assert "<strong>6 runs</strong> will be launched at once" in text and not Run.objects.exists()
+        assert "<strong>6 runs</strong> will be queued" in text and not Run.objects.exists()
         answer = alices.post(new(project), filled(dataset, ("seed", "0, x"), **look))
         assert answer.status_code == 200 and "Seed &#x27;x&#x27;: Enter a whole number." in answer.content.decode()
 
@@ -269,7 +269,7 @@ class TestPages:
         told = alices.post(new(project), asked).context["outlook"]
         minutes = 60 * DEFAULTS["minutes"]
         assert [one.seconds for one in told.members] == [minutes] * 6 and not told.known and told.tokens is None
-        assert told.done is None and "no worker" in told.why, "what is not known is not made up"
+        assert told.done is None and "no training worker" in told.why, "what is not known is not made up"
         spec = {**DEFAULTS, "dataset": str(dataset.job_id), "policy": "warm"}
         like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
         Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
@@ -282,7 +282,7 @@ class TestPages:
         assert [one.seconds for one in told.members] == [20.0, 40.0] * 3 and told.known and told.seconds == 180.0
         assert told.tokens == 10.0 * like.config["prompts"] * like.config["group"] * 90
         assert told.done == pytest.approx(100.0), "two at once, in the order of their settings"
-        assert "All runs together" in page.text and f"run {like.number}" in page.text
+        assert "Total time" in page.text and f"run {like.number}" in page.text
         assert not Run.objects.exclude(pk=like.pk).exists() and Job.objects.filter(state=State.QUEUED).count() == 0
 
     def test_a_failed_member_does_not_end_the_sweep_and_the_best_is_marked(
@@ -318,7 +318,7 @@ class TestPages:
         states = [Job.objects.get(pk=job.pk) for job in (one, two, three)]
         assert [job.state for job in states] == [State.DONE, State.STOPPING, State.STOPPED]
         assert [job.stop for job in states] == ["", level, level]
-        assert "this was neither" in alices.post(stop, {"level": "softly"}, follow=True).content.decode()
+        assert "Unknown stop level" in alices.post(stop, {"level": "softly"}, follow=True).content.decode()
         assert alices.get(stop).status_code == 405
 
     def test_lists_cost_as_few_questions_for_many_as_for_one(
@@ -356,7 +356,7 @@ class TestPages:
         self, project: Project, alices: Client, settings: LazySettings
     ) -> None:
         assert "No sweeps yet" in alices.get(reverse("sweeps", args=project.path)).content.decode()
-        assert "There is no finished data set yet" in alices.get(new(project)).content.decode()
+        assert "No finished datasets" in alices.get(new(project)).content.decode()
 
     def test_a_member_is_a_run_like_any_other_and_leads_back(
         self, project: Project, dataset: Dataset, alices: Client

@@ -119,9 +119,9 @@ def test_what_is_switched_off_is_not_offered_anywhere(
     refused = browser.post(
         reverse("session-new", args=project.path), {"servers": "banking", "seed": 1, "size": "small"}
     )
-    assert refused.status_code == 422 and "switched off" in refused.content.decode()
+    assert refused.status_code == 422 and "or is disabled" in refused.content.decode()
     tool = browser.get(reverse("tool", args=[*project.path, "transfer_money"])).content.decode()
-    assert "switched off in this project" in tool and "call-form" not in tool
+    assert "disabled in this project" in tool and "call-form" not in tool
     assert browser.post(reverse("tool-call", args=[*project.path, "transfer_money"])).status_code == 302
     assert not LiveSession.objects.exists()
 
@@ -149,7 +149,7 @@ def test_what_a_walk_is_refused_for_is_on_the_tools_page() -> None:
 def test_a_tools_page_tells_refusals_and_where_it_is_used(browser: Client, project: Project) -> None:
     run = ran(project, list_accounts=[4, 1])
     text = html.unescape(browser.get(reverse("tool", args=[*project.path, "list_accounts"])).content.decode())
-    assert "4 calls, 75 % did what was asked" in text
+    assert "4 calls, 75 % succeeded" in text
     assert reverse("run-tools", args=[*project.path, run.number]) in text
     name = next(call.name for one in examples() for step in one.steps for call in step.calls)
     data = dataset_of(project, examples())

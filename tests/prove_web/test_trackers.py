@@ -133,7 +133,7 @@ def test_the_terminal_does_so_too(project: Project, tmp_path: Path) -> None:
     call_command("export_run", "acme/demo", str(run.number), str(tmp_path / "out"), "--to", "tensorboard")
     call_command("import_run", str(tmp_path / "out"), "--project", "acme/demo", "--from", "tensorboard")
     assert Run.objects.count() == 2
-    with pytest.raises(CommandError, match="nothing at"):
+    with pytest.raises(CommandError, match="does not exist"):
         call_command("import_run", str(tmp_path / "gone"), "--project", "acme/demo", "--from", "mlflow")
     with pytest.raises(CommandError, match="no folder of MLflow"):
         call_command("import_run", str(tmp_path / "out"), "--project", "acme/demo", "--from", "mlflow")

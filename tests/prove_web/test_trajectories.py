@@ -48,7 +48,7 @@ def test_every_kind_of_real_trajectory_is_shown_with_its_largest_reward(
     dataset, client = dataset_of(project, examples()), as_user(victor)
     for example in examples():
         page = client.get(at(dataset, example))
-        assert page.status_code == 200 and "Replayed just now" in page.text
+        assert page.status_code == 200 and "Replayed in a fresh world" in page.text
         assert page.context["verdict"].reward.total == pytest.approx(1.0 if example.abstains else 1.3)
 
 
@@ -85,7 +85,7 @@ def test_what_other_server_code_made_is_shown_as_recorded_and_says_so(
     assert (
         page.status_code == 200
         and "differently now than when this was made" in page.text
-        and "Replayed just now" not in page.text
+        and "Replayed in a fresh world" not in page.text
     )
     assert len([turn for turn in page.context["turns"] if turn.calls]) == len(stale.steps)
 
@@ -95,13 +95,13 @@ def test_a_trajectory_on_a_server_that_is_gone_is_shown_all_the_same(
 ) -> None:
     gone = replace(chain(), world=WorldRef(0, ("steam_engine",)), candidates=("stoke_boiler",))
     page = as_user(victor).get(at(dataset_of(project, [gone]), gone))
-    assert page.status_code == 200 and "no server steam_engine any more" in page.text and "(gone)" in page.text
+    assert page.status_code == 200 and "Missing server: steam_engine" in page.text and "(removed)" in page.text
 
 
 def test_a_replay_that_ends_elsewhere_says_so(project: Project, victor: User, as_user: SignIn) -> None:
     other = replace(chain(), digests=(*chain().digests[:-1], "0" * 32))
     page = as_user(victor).get(at(dataset_of(project, [other]), other)).text
-    assert "another world than was recorded" in page and "Replayed just now" not in page
+    assert "another state than recorded" in page and "Replayed in a fresh world" not in page
 
 
 def test_a_record_that_cannot_be_read_is_shown_as_it_is(project: Project, alice: User, as_user: SignIn) -> None:
@@ -109,7 +109,7 @@ def test_a_record_that_cannot_be_read_is_shown_as_it_is(project: Project, alice:
     Trajectory.objects.update(record={"of": "<script>alert(1)</script>"})
     client = as_user(alice)
     page = client.get(at(dataset, chain()))
-    assert page.status_code == 200 and "cannot be read" in page.text and "<script>alert" not in page.text
+    assert page.status_code == 200 and "cannot be shown" in page.text and "<script>alert" not in page.text
     assert client.post(at(dataset, chain(), "trajectory-session")).url == at(dataset, chain())
 
 
@@ -182,11 +182,11 @@ def test_an_imported_trajectory_is_shown_without_a_world(project: Project, bob: 
     assert page.status_code == 200 and page.context["verdict"].reward.total == 1.0
     for words in ("from when2call; its tools are not live", "<code>fly</code>", "Be brief."):
         assert words in page.text
-    for words in ("(gone)", "Replayed just now", "seed</dt>", "Digests of the world", "/tools/transfer_money"):
+    for words in ("(removed)", "Replayed in a fresh world", "seed</dt>", "State digests", "/tools/transfer_money"):
         assert words not in page.text
     assert at(dataset, example, "trajectory-session") not in page.text
     answer = client.post(at(dataset, example, "trajectory-session"), follow=True)
-    assert not LiveSession.objects.exists() and "There is no world to open" in answer.text
+    assert not LiveSession.objects.exists() and "Cannot open a session" in answer.text
     assert client.get(dataset.get_absolute_url()).status_code == 200
 
 
@@ -215,7 +215,7 @@ def test_what_a_server_of_others_made_of_imported_calls_is_shown(
     sure = imported(steps=steps, kind="chain", source="openai", check=ServerCheck(servers=("air",), verdict="same"))
     page = as_user(victor).get(at(dataset_of(project, [sure]), sure))
     assert "are certified: answered alike twice" in page.text and "not certified" not in page.text
-    assert page.context["verdict"].reward is None and "not available here yet" in page.text
+    assert page.context["verdict"].reward is None and "not supported yet" in page.text
 
 
 def test_a_viewer_cannot_open_its_world(project: Project, victor: User, as_user: SignIn) -> None:

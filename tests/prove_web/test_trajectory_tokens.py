@@ -46,5 +46,5 @@ def test_what_a_tool_that_is_gone_looked_like_is_not_known() -> None:
 
 
 def test_a_reason_names_no_module() -> None:
-    assert reason("Traceback\nModuleNotFoundError: No module named 'torch'").startswith("The packages of the trainer")
-    assert reason("") == "It ended without a word."
+    assert reason("Traceback\nModuleNotFoundError: No module named 'torch'").startswith("The trainer packages")
+    assert reason("") == "The tokenizer failed without a message."

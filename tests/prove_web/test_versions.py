@@ -85,7 +85,7 @@ def test_what_repeats_another_is_left_out_and_an_id_that_is_taken_gets_an_ending
 
 
 def test_nothing_makes_no_data_set(source: Dataset, mary: User) -> None:
-    with pytest.raises(InvalidDataset, match="Nothing was found"):
+    with pytest.raises(InvalidDataset, match="No trajectories match"):
         make_version(source.project, mary, "None", source.trajectories.none(), origin={})
     assert Dataset.objects.count() == 1
 
@@ -174,4 +174,4 @@ class TestMany:
         source.trajectories.first().delete()
         tasks.curate(str(made.job_id), 1)
         job = Job.objects.get(pk=made.job_id)
-        assert job.state == State.FAILED and "1 of the trajectories" in job.error and not made.trajectories.exists()
+        assert job.state == State.FAILED and "1 of the selected" in job.error and not made.trajectories.exists()

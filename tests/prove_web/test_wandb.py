@@ -87,7 +87,7 @@ def test_several_runs_of_a_zip_are_read_as_they_were_logged(
     said = [str(one) for one in get_messages(answer.wsgi_request)]
     often = ", ".join(f"{name} (3 times)" for name in ("flag", "h", "lists", "t", "text"))
     left_out = f"Left out, since they are no numbers: {often}."
-    assert said[0] == "2 runs brought in." and [left_out in one for one in said[1:]] == [True]
+    assert said[0] == "2 runs imported." and [left_out in one for one in said[1:]] == [True]
     odd, trained = sorted(Run.objects.all(), key=lambda run: run.points.count(), reverse=True)
     assert curve(odd) == {5 * at: {"loss": 0.1 * at, "a.b": at, "deep.er": at, "gone": None} for at in range(3)}
     assert (odd.name, odd.tags, odd.notes) == ("Odd <b>things</b>", ["a", "b"], f"Mine\n\n{left_out}")

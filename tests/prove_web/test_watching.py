@@ -55,7 +55,7 @@ def test_a_conversation_under_way_is_shown_turn_by_turn_and_asked_for_again(run:
         part = replace(whole, transcript=whole.transcript[:turns], calls=whole.calls[:calls], reward=None)
         live_rollout.write(run.job.out, Watched(2, part))
         answer = victors.get(at(run))
-        assert "under way" in answer.text and 'hx-trigger="every 2s"' in answer.text
+        assert "in progress" in answer.text and 'hx-trigger="every 2s"' in answer.text
         assert answer.text.count('class="call"') == calls
         again = victors.get(at(run), {"seen": answer.context["seen"]}, headers=HTMX)
         assert (again.status_code, again.content) == (204, b"")
@@ -75,20 +75,20 @@ def test_what_is_over_leads_to_the_stored_rollout_once_its_step_is_stored(run: R
 
 def test_a_run_that_is_not_running_says_so(run: Run, victors: Client) -> None:
     live_rollout.write(run.job.out, Watched(1, good(chain())))
-    for state, words in ((State.DONE, "not running: it is done"), (State.QUEUED, "not at work at the moment")):
+    for state, words in ((State.DONE, "not running: done"), (State.QUEUED, "The run is currently queued")):
         set_state(run, state)
         assert words in victors.get(at(run)).text
     set_state(run, State.STOPPED)
     page = victors.get(at(run)).text
-    assert "cut off" in page and "every 2s" not in page
+    assert "interrupted" in page and "every 2s" not in page
     (run.job.out / live_rollout.NAME).write_text("{")
-    assert "no conversation was left" in victors.get(at(run)).text
+    assert "this one left none" in victors.get(at(run)).text
 
 
 def test_a_run_on_demonstrations_has_nothing_to_watch(run: Run, victors: Client) -> None:
     Run.objects.filter(pk=run.pk).update(kind="sft")
     page = victors.get(at(run)).text
-    assert "Nothing to watch" in page and "every 2s" not in page
+    assert "No live rollout" in page and "every 2s" not in page
     assert at(run) not in victors.get(run.get_absolute_url()).text
 
 
@@ -99,7 +99,7 @@ def test_what_a_model_says_is_text_and_an_example_that_is_gone_leaves_the_transc
         page = victors.get(at(run)).text
         assert SCRIPT not in page and "&lt;script&gt;" in page
         run.dataset.trajectories.all().delete()
-    assert "transcript alone" in page
+    assert "only the transcript is shown" in page
 
 
 def test_the_run_leads_to_it_while_it_lasts(run: Run, victors: Client) -> None:

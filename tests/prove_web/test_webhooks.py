@@ -143,7 +143,7 @@ def test_nobody_there_is_told_and_tried_again(project: Project, listener: Listen
     with pytest.raises(NotNow):
         deliver(one.pk)
     one.refresh_from_db()
-    assert one.state == "waiting" and "No answer" in one.error
+    assert one.state == "waiting" and "No response" in one.error
 
 
 def test_an_owner_adds_one_and_its_secret_is_shown_once(
@@ -156,7 +156,7 @@ def test_an_owner_adds_one_and_its_secret_is_shown_once(
     assert hook.secret not in client.get(HERE).text + client.get(f"{HERE}{hook.pk}/").text
     client.post(f"{HERE}{hook.pk}/change/", {"do": "test"})
     assert told(hook.deliveries.get()).state == "sent"
-    assert "A test" in client.get(f"{HERE}{hook.pk}/").text and b"test" in listener.heard[0][1]
+    assert ">Test<" in client.get(f"{HERE}{hook.pk}/").text and b"test" in listener.heard[0][1]
     for do, there in (("remove", False), ("restore", True)):
         client.post(f"{HERE}{hook.pk}/change/", {"do": do})
         assert (client.get(f"{HERE}{hook.pk}/").status_code == 200) is there

@@ -210,7 +210,7 @@ def test_attempts_in_a_data_set_were_scored_by_the_reward_of_their_run(
     again = DatasetSource(source.dataset)
     assert again.config == PAPER and again.several
     text = as_user(victor).get(page(project), {"of": again.name}).content.decode()
-    assert "They were scored by different rewards" in text and "This is the reward" not in text
+    assert "They were scored with different rewards" in text and "This is the original reward" not in text
 
 
 def test_demonstrations_are_scored_as_attempts_of_their_own(project: Project) -> None:
@@ -226,7 +226,7 @@ def test_a_world_that_is_no_more_is_said_and_not_scored(project: Project, victor
     rescored = DatasetSource(dataset).rescore(PRESETS["final_state"], 100)
     assert rescored.stale == dataset.trajectories.count() and not rescored.after
     text = as_user(victor).get(page(project), {"form": "final_state"}).content.decode()
-    assert "made when their servers behaved differently" in text and "Score by the form paper" in text
+    assert "recorded with other server code" in text and "Use the form paper" in text
 
 
 def test_the_page_tells_what_becomes_of_it_and_its_links_lead_somewhere(
@@ -234,17 +234,17 @@ def test_the_page_tells_what_becomes_of_it_and_its_links_lead_somewhere(
 ) -> None:
     client = as_user(victor)
     text = client.get(page(project)).content.decode()
-    assert "Scored all 24" in text and "nothing changes until a weight does" in text and "Nothing moved." in text
+    assert "Scored all 24" in text and "change a weight to see a difference" in text and "No changes." in text
     answer = client.get(page(project), {"of": "run-1", "name": "0", "coverage": "2", "beta": "0"})
     text = answer.content.decode()
-    assert "What moved most" in text and "Dead groups" in text and "/runs/1/rollouts/" in text
+    assert "Largest changes" in text and "Zero-variance groups" in text and "/runs/1/rollouts/" in text
     assert answer["HX-Replace-Url"] == f"{page(project)}?of=run-1&coverage=2&name=0&beta=0"
     link = next(part.split('"')[0] for part in text.split('href="') if "/rollouts/" in part.split('"')[0])
     assert client.get(link).status_code == 200
     text = client.get(page(project), {"of": "run-1", "preset": "graduated", "first": "2"}).content.decode()
     assert "Scored all 12" in text
     text = client.get(page(project), {"of": "dataset-1", "most": "2000"}).content.decode()
-    assert "one attempt each: no groups" in text
+    assert "no groups: one rollout each" in text
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_an_empty_project_and_a_run_without_rollouts_say_what_is_missing(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
     client = as_user(victor)
-    assert "There is nothing to score yet" in client.get(page(project)).content.decode()
+    assert "Nothing to score yet" in client.get(page(project)).content.decode()
     run_of(project, [0.5])
-    assert "They are kept as the run trains" in client.get(page(project), {"of": "run-1"}).content.decode()
+    assert "They are stored as the run trains" in client.get(page(project), {"of": "run-1"}).content.decode()
 
 
 @settings(max_examples=30, deadline=None)
@@ -313,11 +313,11 @@ def test_a_saved_reward_is_offered_to_runs_and_named_by_them(
 @pytest.mark.parametrize(
     "name, config, words",
     [
-        ("", {"name": 0.4}, "at most 60 letters"),
-        ("x" * 61, {"name": 0.4}, "at most 60 letters"),
+        ("", {"name": 0.4}, "at most 60 characters"),
+        ("x" * 61, {"name": 0.4}, "at most 60 characters"),
         ("Taken", {"name": 0.4}, "Choose another name"),
-        ("Mine", {}, "has a name already"),
-        ("Mine", {"beta": 0.0}, "Flat budget, which has a name already"),
+        ("Mine", {}, "already has a name"),
+        ("Mine", {"beta": 0.0}, "already has a name: Flat budget"),
         ("Mine", {"coverage": -1}, "must be a finite number of at least 0"),
         ("Mine", {"alpha": 1e308}, "alpha must be at most 10"),
         ("Mine", {"luck": 1}, "there is no luck"),
@@ -329,7 +329,7 @@ def test_what_cannot_be_saved_is_told_and_nothing_is(
     SavedReward.objects.create(project=project, name="Taken", config={"name": 0.1})
     sent = {"name": name, "config": json.dumps(config)}
     text = as_user(mary).post(reverse("reward-save", args=project.path), sent, follow=True).content.decode()
-    assert "It was not saved." in text and words in text and SavedReward.objects.count() == 1
+    assert "Reward not saved." in text and words in text and SavedReward.objects.count() == 1
 
 
 @pytest.mark.parametrize("of", ["run", "dataset"])
@@ -355,5 +355,5 @@ def test_what_takes_a_while_is_scored_in_pieces_tells_how_far_it_is_and_can_be_s
     other = {**query, "tau": "0.3", "form": "trace_state", "stop": "1"}
     stopped = client.get(page(project), other)
     text = stopped.content.decode()
-    assert stopped.context["answer"].left and 'hx-trigger="load' not in text and "Go on" in text
+    assert stopped.context["answer"].left and 'hx-trigger="load' not in text and "Continue" in text
     assert stopped["HX-Replace-Url"].endswith("&stop=1")

@@ -135,7 +135,12 @@ def test_how_somebody_signed_in_is_told_in_words(records: list[dict[str, Any]], 
 
 @pytest.mark.parametrize(
     ("agent", "told"),
-    [(FIREFOX, "Firefox on Linux"), (SAFARI, "Safari on an iPhone"), ("curl/8", "A program"), ("", "Something")],
+    [
+        (FIREFOX, "Firefox on Linux"),
+        (SAFARI, "Safari on an iPhone"),
+        ("curl/8", "Unknown client"),
+        ("", "Unknown device"),
+    ],
 )
 def test_a_browser_is_named_in_words(agent: str, told: str) -> None:
     assert device(agent) == told

@@ -1,1 +1,1 @@
-"""PROVE itself, importable without Django, Celery or torch."""
+"""The PROVE core, importable without Django, Celery or torch."""

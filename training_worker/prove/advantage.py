@@ -1,7 +1,7 @@
-"""The advantage of a rollout: its reward less the mean of its group, scaled as the run says.
+"""Rollout advantages: the reward minus the mean of its group, scaled as the run is configured.
 
-Shao et al. 2024 (GRPO), section 4.1, divide by the group's deviation; Liu et al. 2025 (Dr. GRPO) do not. The formulas
-are those of TRL's GRPOTrainer, which computes them for itself; these are kept beside the rollouts.
+Shao et al. 2024 (GRPO), section 4.1, divide by the group's standard deviation; Liu et al. 2025 (Dr. GRPO) do not. The
+formulas are those of TRL's GRPOTrainer, which computes its own advantages; these are stored with the rollouts.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from statistics import fmean, stdev
 from typing import Literal
 
 Scale = Literal["group", "batch", "none"]
-SMALL = 1e-4  # what TRL adds to a deviation before it divides
+SMALL = 1e-4  # TRL adds this to a standard deviation before it divides
 
 
 def advantages(rewards: Sequence[float | None], group: int, scale: Scale) -> list[float | None]:
-    """One advantage per reward; groups are neighbours, and all are None in a group that has a reward missing.
+    """Return one advantage per reward; groups are consecutive, and a group with a missing reward gets None for all.
 
-    Deviations are of a sample (n - 1); `batch` takes that of all rewards of groups without one missing.
+    Standard deviations are of a sample (n - 1); `batch` uses that of all rewards of the groups without a missing one.
     """
     groups = [list(rewards[i : i + group]) for i in range(0, len(rewards), group)]
     whole = [[reward for reward in members if reward is not None] for members in groups if None not in members]
@@ -38,10 +38,10 @@ def advantages(rewards: Sequence[float | None], group: int, scale: Scale) -> lis
 def component_advantages(
     parts: Sequence[Mapping[str, float] | None], weights: Mapping[str, float], group: int
 ) -> list[float | None]:
-    """Advantages of rewards whose components are normalised one by one (GDPO, arXiv 2601.05242, section 3).
+    """Return the advantages of rewards whose components are normalised one by one (GDPO, arXiv 2601.05242, section 3).
 
-    Each component is put on its group's mean and deviation; the weighted sums then on those of the batch. All are None
-    in a group that has a rollout without components.
+    Each component is normalised by its group's mean and standard deviation, and then the weighted sums by those of the
+    batch. All advantages are None in a group that has a rollout without components.
     """
     sums: list[float | None] = []
     for start in range(0, len(parts), group):

@@ -1,7 +1,7 @@
-"""How a speaking model is talked to: the one protocol that policy, teacher and user answer to.
+"""The chat model protocol, which policy, teacher and user simulator implement.
 
-Model text is untrusted: it is parsed as JSON, never evaluated, and what cannot be parsed is kept as a malformed call
-(see formats/).
+Model text is untrusted: it is parsed as JSON and never evaluated, and text that cannot be parsed is recorded as a
+malformed call (see formats/).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = [
 
 
 class ChatModel(Protocol):
-    """A model that speaks: policy, teacher or user."""
+    """A text-generating model: policy, teacher or user simulator."""
 
     def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
-        """The assistant's next text."""
+        """Return the assistant's next text."""
 
 
 class Scripted:
-    """A chat model that says what it was given, in order; the double of the tests."""
+    """A chat model that returns the given texts in order, as a test double."""
 
     def __init__(self, texts: Iterable[str]):
         self.texts = iter(texts)

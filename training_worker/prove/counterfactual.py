@@ -1,4 +1,4 @@
-"""What a rollout would have earned without one of its calls, or with another in its place: run for real, anew."""
+"""Counterfactual rollouts: a rollout executed again without one of its calls, or with another call in its place."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .reward import PAPER, RewardConfig
 from .rollout import Attempt, Limits, measure
 from .trajectory import Example, ExecutedCall, Message, Rollout, ToolCall
 
-UNBOUND = 1_000_000  # calls and turns are those there are: what ended the rollout ends it again
+UNBOUND = 1_000_000  # no limit: the recorded calls and turns end the rollout as they did before
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What to do with the call at a position, from 0: put another in its place, or, with None, leave it out."""
+    """An edit of the call at a position, from 0: another call in its place, or its removal if `instead` is None."""
 
     position: int
     instead: ToolCall | None = None
@@ -24,7 +24,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Moved:
-    """A call of the edited rollout beside what it was before; `before` is None for the one put in another's place."""
+    """A call of the edited rollout with its original; `before` is None for the call that replaces another."""
 
     number: int
     call: ExecutedCall
@@ -40,7 +40,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """Both rollouts, scored alike by today's servers. `kept` pairs the calls that both have, by position."""
+    """Both rollouts, executed and scored on the current servers. `kept` pairs the calls of both, by position."""
 
     before: Rollout
     after: Rollout
@@ -48,14 +48,14 @@ class Counterfactual:
 
     @property
     def calls(self) -> tuple[Moved, ...]:
-        """The calls of the edited rollout, each with what it was."""
+        """Return the calls of the edited rollout, each with its original."""
         was = {now: then for then, now in self.kept}
         made = enumerate(self.after.calls)
         return tuple(Moved(at + 1, call, self.before.calls[was[at]] if at in was else None) for at, call in made)
 
 
 class ReplayFormat(Hermes):
-    """A format in which a text only names the assistant turn whose calls it stands for."""
+    """A format in which a text is only the number of the assistant turn whose calls it stands for."""
 
     def __init__(self, turns: Mapping[int, Sequence[ToolCall]]):
         self.turns = turns
@@ -65,9 +65,10 @@ class ReplayFormat(Hermes):
 
 
 def counterfactual(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig = PAPER) -> Counterfactual:
-    """Run a rollout's calls again in a fresh world, as they were and edited; what results name is not adapted.
+    """Run a rollout's calls again in fresh worlds, once unchanged and once edited.
 
-    Raises StaleExample, NotCertified and NotLive, as an attempt does.
+    Argument values that came from earlier results, such as ids, are not adapted. Raises StaleExample, NotCertified and
+    NotLive, as `Attempt` does.
     """
     kept = [at for at in range(len(rollout.calls)) if edit.instead is not None or at != edit.position]
     pairs = tuple((then, now) for now, then in enumerate(kept) if then != edit.position)
@@ -77,7 +78,7 @@ def counterfactual(example: Example, rollout: Rollout, edit: Edit, config: Rewar
 
 
 def edited(calls: Sequence[ExecutedCall], edit: Edit) -> list[ExecutedCall]:
-    """The calls with the edit; where it leaves one out, with nothing in its place."""
+    """Return the calls with the edit applied; a removed call leaves no gap."""
     found = []
     for at, made in enumerate(calls):
         if at != edit.position:
@@ -88,9 +89,9 @@ def edited(calls: Sequence[ExecutedCall], edit: Edit) -> list[ExecutedCall]:
 
 
 def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], config: RewardConfig = PAPER) -> Rollout:
-    """These calls, in a fresh world, in the assistant turns that they name, with the user's turns between as before.
+    """Run these calls in a fresh world, in the assistant turns that they name, with the user's turns as before.
 
-    An assistant turn that has lost all of its calls is left out: it would have ended the user's turn.
+    An assistant turn that lost all of its calls is skipped, because a turn without calls ends the user's turn.
     """
     texts = [message.content for message in rollout.transcript if message.role == "assistant"]
     asked = {made.turn for made in rollout.calls}
@@ -117,7 +118,7 @@ def restore_text(message: Message, said: Mapping[str, str]) -> Message:
 
 
 def never_run(rollout: Rollout, turn: int) -> bool:
-    """Whether the calls of this turn stand in a text that was cut, so that none of them was run."""
+    """Return whether this turn's text was truncated, so that none of its calls was run."""
     mine = [made for made in rollout.calls if made.turn == turn]
     last = sum(message.role == "assistant" for message in rollout.transcript) - 1
     return rollout.end == "tokens" and turn == last and all(not (made.level or made.observation) for made in mine)

@@ -1,4 +1,4 @@
-"""Calls made to prove an edge of the graph, taken down so that they can be made again; and their worlds."""
+"""Recorded calls that prove an edge of the dependency graph, and the worlds they run in."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mcp_servers.world import World
 from .synthesis.sampler import Context, sample
 
 WORLD_SEEDS = range(900_000_000, 900_000_006)
-"""Worlds to prove edges in: no conversation is made in them."""
-WORLDS_KEPT = 32  # pairs of the same servers come one after the other
+"""Seeds of the worlds in which edges are proven; no conversation is synthesized in them."""
+WORLDS_KEPT = 32  # a small cache is enough, because pairs of the same servers are processed together
 
 
 @dataclass(frozen=True)
 class Run:
-    """One call made to prove an edge, what came of it, and the digests of the world before and after it."""
+    """One call made to prove an edge, its result, and the digests of the world before and after it."""
 
     arguments: dict[str, Any]
     ok: bool
@@ -29,7 +29,7 @@ class Run:
 
 
 def run_of(session: Session[Any] | World, name: str, arguments: str | dict[str, Any]) -> Run:
-    """Make a call and take it down."""
+    """Make a call and record it."""
     given = json.loads(arguments) if isinstance(arguments, str) else arguments
     before = session.digest()
     reply = session.call(name, given)
@@ -38,6 +38,6 @@ def run_of(session: Session[Any] | World, name: str, arguments: str | dict[str, 
 
 @lru_cache(maxsize=WORLDS_KEPT)
 def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
-    """A world of some servers to prove edges in, and what its read-only tools show."""
+    """Return a world of some servers in which edges are proven, and the values its read-only tools return."""
     world = World.open(seed, servers, "small")
     return world, sample(world, Draw("laboratory", seed))

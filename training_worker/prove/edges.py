@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-LONG_PATH = 4  # reports count paths of so many steps and more together
+LONG_PATH = 4  # reports count all paths of at least this many steps together
 
 
 def longest_path(steps: int, edges: Iterable[tuple[int, int]]) -> int:

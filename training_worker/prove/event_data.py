@@ -1,6 +1,6 @@
-"""The form of each event's data, and what of an event from another machine is refused.
+"""Validation of event data, in particular of events that another machine sends.
 
-The types name fields and units as `events.Event` describes them. A `Value` is null where a mean had nothing to be over.
+The types name fields and units as `events.Event` describes them. A `Value` is null for a mean over no values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .store.folder import step_of
 from .trajectory import adapter
 
 MOST_STEPS = (1 << 31) - 1
-DEEPEST = 16  # objects and lists inside each other
+DEEPEST = 16  # levels of nested objects and lists
 LONGEST_TEXT = 100_000  # characters of one text
 LONGEST_NAME = 200  # characters of a property's name
 MOST_METRICS = 1_000  # of one step
@@ -31,7 +31,7 @@ Amount = Annotated[FiniteFloat, Field(ge=0, le=1e15)]  # of work, in units of th
 Value = FiniteFloat | None
 Ends = Annotated[list[Value], Field(min_length=3, max_length=3)]  # difference, and its 95 % interval
 Pair = Annotated[list[Value], Field(min_length=2, max_length=2)]  # before, after
-as_tuple = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)  # JSON has lists alone
+as_tuple = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)  # JSON has no tuples
 Bare = tuple[str, str, Count, Value, Value]  # cut, name, examples, reward, success
 Slice = Annotated[Bare | tuple[str, str, Count, Value, Value, Value], as_tuple]  # the last is goal success
 ActRow = Annotated[list[Count], Field(min_length=3, max_length=3)]  # of the policy's acts: call, ask, text
@@ -41,7 +41,7 @@ more = with_config(ConfigDict(extra="allow"))
 
 
 class InvalidEvent(ValueError):
-    """An event that has not its form; says which event, which field, and what is wrong with it."""
+    """An event with invalid data; the message names the event, the field and the fault."""
 
 
 @more
@@ -100,7 +100,7 @@ class Rollouts(TypedDict):
 
 
 class Identity(TypedDict):
-    """What an evaluation is known by."""
+    """The identity of an evaluation: benchmark, version, settings and model."""
 
     benchmark: str
     version: str
@@ -167,7 +167,7 @@ class Line(TypedDict):
 
 @more
 class Compared(TypedDict):
-    """`before` and `after` begin with the reward and end with the share of successes."""
+    """A comparison of two policies; `before` and `after` start with the reward and end with the success rate."""
 
     before: Annotated[list[Value], Field(min_length=2)]
     after: Annotated[list[Value], Field(min_length=2)]
@@ -191,7 +191,7 @@ class ComparedSlice(TypedDict):
 
 @more
 class Trial(TypedDict):
-    """What a trial found; of each scored group the mean and the range of its rewards."""
+    """The result of a dry run; `groups` holds the mean and the range of the rewards of each scored group."""
 
     groups: list[Pair]
     dead: Count
@@ -211,7 +211,7 @@ DATA: Mapping[Kind, Any] = {
     "items": Items,
     "ended": Ended,
 }
-RESULT: Mapping[str, Any] = {  # the parts of a training run's result that pages read
+RESULT: Mapping[str, Any] = {  # the parts of a training run's result that pages show
     "before": list[Line],
     "after": list[Line],
     "sampled": Paired,
@@ -222,9 +222,9 @@ OTHER_METRICS: Mapping[str, Any] = {TOOLS: dict[str, Calls], "slices": list[Slic
 
 
 def check_event(number: Any, kind: Any, data: Any) -> None:
-    """Check the data of an event that this kind has. Raises InvalidEvent."""
+    """Check the data of an event of this kind. Raises InvalidEvent."""
     if kind not in KINDS:
-        raise InvalidEvent(f"Event {clipped(number)}: {clipped(kind)!r} is no kind of event.")
+        raise InvalidEvent(f"Event {clipped(number)}: unknown event kind {clipped(kind)!r}.")
     about = f"Event {clipped(number)} ({kind})"
     if not isinstance(data, dict):
         raise InvalidEvent(f"{about}: data must be an object.")
@@ -238,30 +238,30 @@ def check_event(number: Any, kind: Any, data: Any) -> None:
 
 
 def check_result(about: str, result: Mapping[str, Any]) -> None:
-    """Check the parts of a training run's result that pages read. Raises InvalidEvent."""
+    """Check the parts of a training run's result that pages show. Raises InvalidEvent."""
     for name in RESULT.keys() & result.keys():
         check(about, f"result.{name}", RESULT[name], result[name])
 
 
 def check_trial(about: str, result: Mapping[str, Any]) -> None:
-    """Check the result of a trial. Raises InvalidEvent."""
+    """Check the result of a dry run. Raises InvalidEvent."""
     check(about, "result", Trial, result)
 
 
 def readable(result: Any) -> dict[str, Any]:
-    """Return the parts of a stored result that have their form; a result from before it was checked may have others."""
+    """Return the valid parts of a stored result; results stored before this check existed may have invalid parts."""
     if not isinstance(result, Mapping):
         return {}
     return {name: result[name] for name in RESULT if name in result and has_form(RESULT[name], result[name])}
 
 
 def without_malformed(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result without the parts that pages read and that have another form, as of another program's run."""
+    """Return a result without the invalid parts among those that pages show, such as those of an external run."""
     return {name: value for name, value in result.items() if name not in RESULT} | readable(result)
 
 
 def readable_metric(name: str, value: Any) -> Any:
-    """Return a metric that is no number, such as the slices of an evaluation, if it has its form; else None."""
+    """Return a metric that is not a number, such as the slices of an evaluation, if it is valid; else None."""
     return value if has_form(OTHER_METRICS[name], value) else None
 
 
@@ -283,46 +283,46 @@ def check(about: str, where: str, form: Any, value: Any) -> None:
 
 
 def check_metrics(about: str, data: dict[str, Any]) -> None:
-    """A step, and by name numbers or null; NaN and Infinity are numbers here."""
+    """Check that the data is a step with numbers or nulls by metric name; NaN and Infinity count as numbers."""
     check(about, "", AtStep, {"step": data.get("step")})
     if len(data) > MOST_METRICS:
-        raise InvalidEvent(f"{about}: {len(data)} metrics, and a step has at most {MOST_METRICS}.")
+        raise InvalidEvent(f"{about}: {len(data)} metrics, but a step has at most {MOST_METRICS}.")
     for name, value in data.items():
         if name in OTHER_METRICS:
             check(about, name, OTHER_METRICS[name], value)
         elif value is not None and not isinstance(value, int | float):
-            raise InvalidEvent(f"{about}, field {clipped(name)}: a metric is a number or null.")
+            raise InvalidEvent(f"{about}, field {clipped(name)}: a metric must be a number or null.")
     if odd := [word for word in data.get(ODD, {}).values() if word not in WORDS]:
-        raise InvalidEvent(f"{about}, field {ODD}: {clipped(odd[0])!r} is none of {', '.join(WORDS)}.")
+        raise InvalidEvent(f"{about}, field {ODD}: {clipped(odd[0])!r} is not one of {', '.join(WORDS)}.")
 
 
 def check_rollouts(about: str, data: dict[str, Any]) -> None:
-    """That files are named after their step, and every list of a group has one entry per rollout."""
+    """Check that files are named after their step and that every list of a group has one entry per rollout."""
     for file, digest in (("file", "digest"), ("tokens", "tokens_digest")):
         if (data[file] or file == "file") and step_of(data[file]) != data["step"]:
-            raise InvalidEvent(f"{about}, field {file}: no file of step {data['step']}.")
+            raise InvalidEvent(f"{about}, field {file}: not a file of step {data['step']}.")
         if data[digest] and not is_digest(data[digest]):
-            raise InvalidEvent(f"{about}, field {digest}: the digest of a file is its SHA-256.")
+            raise InvalidEvent(f"{about}, field {digest}: not a SHA-256 digest.")
     for place, group in enumerate(data["groups"]):
         sizes = {len(value) for value in group.values() if isinstance(value, list)}
         if len(sizes) > 1:
-            raise InvalidEvent(f"{about}, field groups.{place}: its lists must have one entry per rollout.")
+            raise InvalidEvent(f"{about}, field groups.{place}: every list must have one entry per rollout.")
         for tools, words in zip(group["tools"], group.get("outcomes", ()), strict=False):
             if words and len(words) != len(tools):
-                raise InvalidEvent(f"{about}, field groups.{place}.outcomes: one for each call.")
+                raise InvalidEvent(f"{about}, field groups.{place}.outcomes: must have one entry per call.")
             if unknown := [word for word in words if word not in OUTCOMES]:
-                raise InvalidEvent(f"{about}, field groups.{place}.outcomes: {clipped(unknown[0])!r} is none.")
+                raise InvalidEvent(f"{about}, field groups.{place}.outcomes: unknown outcome {clipped(unknown[0])!r}.")
 
 
 def check_text(about: str, where: str, value: Any, depth: int = 0) -> None:
-    """That a value can be stored and shown: not too deep, no text that is none, no number beyond a float."""
+    """Check that a value can be stored and shown: nesting, text length and encoding, and the size of numbers."""
     if depth > DEEPEST:
-        raise InvalidEvent(f"{about}, field {clipped(where)}: more than {DEEPEST} levels deep.")
+        raise InvalidEvent(f"{about}, field {clipped(where)}: nested more than {DEEPEST} levels deep.")
     match value:
         case str() if "\0" in value or len(value) > LONGEST_TEXT or not encodable(value):
             raise InvalidEvent(
-                f"{about}, field {clipped(where)}: text of at most {LONGEST_TEXT:,} characters, without null bytes "
-                "and lone surrogates."
+                f"{about}, field {clipped(where)}: text must have at most {LONGEST_TEXT:,} characters and no null "
+                "bytes or lone surrogates."
             )
         case int():
             try:
@@ -332,7 +332,7 @@ def check_text(about: str, where: str, value: Any, depth: int = 0) -> None:
         case dict():
             for name, inner in value.items():
                 if not isinstance(name, str) or len(name) > LONGEST_NAME:
-                    raise InvalidEvent(f"{about}, field {clipped(where)}: names of at most {LONGEST_NAME} characters.")
+                    raise InvalidEvent(f"{about}, field {clipped(where)}: a name must have at most {LONGEST_NAME} characters.")
                 check_text(about, f"{where}, a name in it", name)
                 check_text(about, f"{where}.{name}".lstrip("."), inner, depth + 1)
         case list() | tuple():
@@ -349,5 +349,5 @@ def encodable(text: str) -> bool:
 
 
 def clipped(value: Any) -> str:
-    """A value from outside as an error repeats it: short, and of characters that can be written."""
+    """Return an external value as an error message quotes it: short and in ASCII."""
     return str(value)[:80].encode("ascii", "backslashreplace").decode()

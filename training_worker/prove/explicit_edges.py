@@ -1,9 +1,9 @@
-"""Two tools run in forked sessions, to see whether what one gives is what the other cannot do without.
+"""Explicit dependency edges, proven by running two tools in forked sessions: tool B needs a value that tool A returns.
 
-A pair (A, B) is a candidate when A's result carries an id type that a parameter of B requires, or shows a plain value
-under the field that such a parameter is marked with (`kit.Seen`): a seat, a city, a promo code. It is proven when B, in
-a fork, does its work with what A gave, and does not with what another world gave. (Paper, section 2, step 1, which asks
-a language model about each pair instead.)
+A pair (A, B) is a candidate if A's result has an id type that a parameter of B requires, or a plain value under the
+field that such a parameter is marked with (`kit.Seen`): a seat, a city, a promo code. It is proven if B, in a fork,
+succeeds with a value from A and fails with a value from another world. (Paper, section 2, step 1, which asks a language
+model about each pair instead.)
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .result_schema import EntityRef, fields_in, find_entity_refs, values_in
 from .synthesis.sampler import Context, NothingFits, fill
 
 TRIES_PER_WORLD = 6
-FOREIGN_VALUES = 3  # plain values of another world that are tried: one of them may mean something in this one, too
+FOREIGN_VALUES = 3  # try several plain values of another world, because one of them may be valid in this world too
 GIVINGS_KEPT = 500
 NOTHING = "[]"
 
 
 @dataclass(frozen=True)
 class Giving:
-    """What a tool did that was run first: the world after it, and the ids and plain values of its result."""
+    """The effect of the first tool: the world after its call, and the ids and plain values of its result."""
 
     after: World
     ids: list[EntityRef]
@@ -39,7 +39,7 @@ class Giving:
 
 @lru_cache(maxsize=GIVINGS_KEPT)
 def giving(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> Giving | None:
-    """A tool run in a fork of a world to prove edges in; None when it is refused. Many pairs begin with the same."""
+    """Run a tool in a fork of a probe world; None if it fails. Cached, because many pairs start with the same call."""
     after = laboratory(seed, servers)[0].fork()
     reply = after.call(name, arguments)
     return Giving(after, find_entity_refs(name, reply.data), list(values_in(reply.data))) if reply.ok else None
@@ -47,8 +47,10 @@ def giving(seed: int, servers: tuple[str, ...], name: str, arguments: str) -> Gi
 
 @dataclass(frozen=True)
 class Candidate:
-    """Tools A and B by name, and the parameter of B that takes what A gives: an id of type `of`, or when `plain` a text
-    that A shows in its field `of`."""
+    """Tools A and B by name, and the parameter of B that takes a value from A.
+
+    The value is an id of type `of`, or, if `plain`, a text in the field `of` of A's result.
+    """
 
     giver: str
     taker: str
@@ -61,25 +63,25 @@ class Candidate:
         return tuple(sorted({TOOLS[name][0].name for name in (self.giver, self.taker)}))
 
     def values(self, arguments: dict[str, Any], giving: Giving) -> list[str]:
-        """What A gave. A text that A was called with is no gift: the user knew it."""
+        """Return the values that A returned, without texts that A was called with, which the user already knew."""
         if not self.plain:
             return [found.id for found in giving.ids if found.type == self.of]
         shown = (value for name, value in giving.values if name == self.of and isinstance(value, str))
         return [value for value in dict.fromkeys(shown) if value not in arguments.values()]
 
     def served(self, reply: Reply) -> bool:
-        """Whether B did its work: to a plain value a search answers with what it finds, not with a refusal."""
+        """Return whether B succeeded; a search by a plain value that finds nothing counts as failed."""
         return reply.ok and not (self.plain and reply.text == NOTHING)
 
     def turned_away(self, reply: Reply) -> bool:
-        """Whether B knew nothing of the value; that its form is wrong says nothing about another world."""
+        """Return whether B did not know the value; a schema violation does not count, as it proves no dependency."""
         return not self.served(reply) and (reply.ok or reply.data["error"] != "invalid_arguments")
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The runs behind an edge: A; B with what A gave, with what another world gave, with the same as A gave but without
-    A having run. Where the last does not do its work, A `created` what B needs."""
+    """The runs that prove an edge: A; B with a value from A; B with a value from another world; B with the value from A
+    in a world where A did not run. If the last run fails, A `created` the value that B needs."""
 
     seed: int
     producer: Run
@@ -90,7 +92,7 @@ class Proof:
 
 
 def candidates(tools: Iterable[Tool]) -> list[Candidate]:
-    """Every pair in which A's result has what a parameter that B requires takes: first ids, then plain values."""
+    """Return every pair in which A's result has a value that a required parameter of B takes: ids, then plain values."""
     known = list(tools)
     shown = {tool.name: fields_in(tool.result_type) for tool in known}
     needed = [(b, parameter) for b in known for parameter in b.required]
@@ -112,7 +114,7 @@ def candidates(tools: Iterable[Tool]) -> list[Candidate]:
 
 
 def prove(candidate: Candidate) -> Proof | None:
-    """Run the pair until the edge is proven or the tries are used up, then None."""
+    """Run the pair until the edge is proven; return None if all tries fail."""
     for seed in WORLD_SEEDS:
         opening, context = laboratory(seed, candidate.servers)
         draw = Draw("proof", seed, candidate.giver, candidate.taker, candidate.parameter)
@@ -125,7 +127,7 @@ def prove(candidate: Candidate) -> Proof | None:
 
 
 def extras(tool: Tool) -> tuple[str, ...]:
-    """The optional parameters that anybody may fill: a tool may need one of several."""
+    """Return the optional parameters that are neither ids nor sensitive: a tool may need one of several."""
     kept = set(tool.required) | set(tool.ids) | tool.sensitive
     return tuple(name for name in tool.input_schema["properties"] if name not in kept)
 
@@ -133,7 +135,7 @@ def extras(tool: Tool) -> tuple[str, ...]:
 def attempt(
     candidate: Candidate, seed: int, opening: World, context: Context, draw: Draw, optional: Sequence[str]
 ) -> Proof | None:
-    """One try: A in a fork, then B in forks of what A left and of what was before; None when it shows no edge."""
+    """Try once: run A in a fork, then B in forks of the world after A; return None if this proves no edge."""
     a, b, parameter = TOOLS[candidate.giver][1], TOOLS[candidate.taker][1], candidate.parameter
     try:
         first = fill(a, {}, context, draw, opening)
@@ -155,7 +157,7 @@ def attempt(
 
 
 def foreign(candidate: Candidate, seed: int, context: Context) -> Iterator[str]:
-    """What another world gives of the same kind, and this one has not."""
+    """Yield values of the same kind that another world has and this one does not."""
     _, elsewhere = laboratory(seed + 1, candidate.servers)
     if not candidate.plain:
         here, there = context.ids.get(candidate.of, {}), elsewhere.ids.get(candidate.of, {})
@@ -166,7 +168,7 @@ def foreign(candidate: Candidate, seed: int, context: Context) -> Iterator[str]:
 
 
 def taken_down(candidate: Candidate, seed: int, opening: World, calls: tuple[dict[str, Any], ...]) -> Proof:
-    """The runs of an attempt that showed an edge, once more: A's arguments, B's, and B's with the foreign value."""
+    """Run and record the calls that proved an edge: A's arguments, B's, and B's with the foreign value."""
     first, own, other = calls
     after, before = opening.fork(), opening.fork()
     producer = run_of(after, candidate.giver, first)
@@ -177,5 +179,5 @@ def taken_down(candidate: Candidate, seed: int, opening: World, calls: tuple[dic
 
 
 def as_taken(tool: Tool, parameter: str, value: str) -> Any:
-    """A value as a parameter takes it: in a list of its own where it takes several."""
+    """Return a value in the form a parameter takes: as a list of one if it is an array."""
     return [value] if tool.input_schema["properties"][parameter].get("type") == "array" else value

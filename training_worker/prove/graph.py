@@ -1,8 +1,8 @@
-"""Which tool can feed which: a directed graph whose edges are proven by running them in forked sessions.
+"""The tool dependency graph: a directed graph whose edges are proven by running the tools in forked sessions.
 
-An *explicit* edge says that A gives what B cannot do without, an id or a plain value, see `pairs`; where it is not
-there before A has run, A creates it. An *implicit* edge says that A must run first for another reason, see `enabling`.
-What was run is kept as evidence. (Paper, section 2, step 1.)
+An *explicit* edge means that A returns a value that B needs, an id or a plain value (see `explicit_edges`); if the value
+does not exist before A has run, A creates it. An *implicit* edge means that A must run first for another reason (see
+`implicit_edges`). The runs are stored as evidence. (Paper, section 2, step 1.)
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .explicit_edges import Candidate, Proof, candidates, prove
 from .implicit_edges import Enabling, enablings
 from .process_pool import spread
 
-FORMAT = 3  # goes up when an edge comes to say something else, so that no graph of before is taken for one of now
-PAIRS_PER_PROCESS = 1_000  # fewer are proven sooner than another process is up
+FORMAT = 3  # increased when the meaning of an edge changes, so that no older cached graph is used
+PAIRS_PER_PROCESS = 1_000  # proving fewer pairs takes less time than starting another process
 Enablings = dict[tuple[str, str], Enabling]
-Task = tuple[Candidate, ...] | str  # pairs of the same servers; or a server whose implicit edges are looked for
+Task = tuple[Candidate, ...] | str  # pairs of the same servers; or a server whose implicit edges are searched
 
 
 def build(
@@ -35,11 +35,11 @@ def build(
     servers: Collection[str] = tuple(SERVERS),
     processes: int | None = None,
 ) -> nx.DiGraph:
-    """The graph over the tools of some servers: nodes with their server, edges with their kind and evidence.
+    """Build the graph over the tools of some servers: nodes with their server, edges with their kind and evidence.
 
-    An *explicit* edge has proofs by parameter, in `feeds` where an id is taken and in `shows` where a plain value is;
-    an *implicit* one the runs in `enables`; one that is both is explicit. Pairs unproven stay out. What is proven of
-    two tools does not depend on which other servers there are, nor on how many processes prove it.
+    An *explicit* edge has its proofs by parameter, in `feeds` for ids and in `shows` for plain values; an *implicit*
+    edge has its runs in `enables`; an edge that is both is explicit. Unproven pairs have no edge. The result for two
+    tools depends neither on the other servers nor on the number of processes.
     """
     graph = nx.DiGraph(fingerprint=fingerprint(servers), unproven=[])
     tools = {name: (server, tool) for name, (server, tool) in TOOLS.items() if server.name in servers}
@@ -62,7 +62,7 @@ def build(
 
 
 def tasks(pairs: list[Candidate], servers: Collection[str]) -> list[Task]:
-    """What is to be run, each by one process: pairs of the same servers share their worlds. The longest come first."""
+    """Return the tasks, the longest first. Pairs of the same servers are one task, because they share worlds."""
     together = groupby(sorted(pairs, key=attrgetter("servers")), key=attrgetter("servers"))
     return [*servers, *sorted((tuple(group) for _, group in together), key=len, reverse=True)]
 
@@ -82,7 +82,7 @@ def add_proof(graph: nx.DiGraph, pair: Candidate, proof: Proof | None) -> None:
 
 
 def edge(graph: nx.DiGraph, names: tuple[str, str], kind: str) -> dict[str, Any]:
-    """What is known of an edge, which is there from now on."""
+    """Return the data of an edge, which is added if it does not exist."""
     if not graph.has_edge(*names):
         graph.add_edge(*names, kind=kind, id_type="", feeds={}, shows={}, created=False, enables=None)
     data: dict[str, Any] = graph.edges[names]
@@ -90,13 +90,13 @@ def edge(graph: nx.DiGraph, names: tuple[str, str], kind: str) -> dict[str, Any]
 
 
 def as_json(evidence: Enabling) -> dict[str, Any]:
-    """As it comes back from a file."""
+    """Return the evidence as it is read back from a JSON file."""
     told: dict[str, Any] = json.loads(json.dumps(asdict(evidence)))
     return told
 
 
 def read(path: Path) -> nx.DiGraph | None:
-    """The graph in a file; None when there is none or it is torn."""
+    """Read the graph in a file; None if there is no file or it is incomplete."""
     try:
         return nx.node_link_graph(json.loads(path.read_text("utf-8")), edges="edges")
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
@@ -104,7 +104,7 @@ def read(path: Path) -> nx.DiGraph | None:
 
 
 def part(graph: nx.DiGraph, servers: Collection[str], without: Collection[str] = ()) -> nx.DiGraph:
-    """Return the graph of some servers, without some tools. Raises KeyError for a server that it does not have."""
+    """Return the subgraph of some servers, without some tools. Raises KeyError for a server that it does not have."""
     if missing := set(servers) - {data["server"] for _, data in graph.nodes(data=True)}:
         raise KeyError(sorted(missing)[0])
     own = graph.copy()
@@ -113,13 +113,13 @@ def part(graph: nx.DiGraph, servers: Collection[str], without: Collection[str] =
     return own
 
 
-LONGEST_CHAIN = 5  # tools that a conversation about one chain alone may follow
+LONGEST_CHAIN = 5  # maximum number of tools of a user-chosen chain
 
 
 def along(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
-    """The same graph for conversations about one chain alone: whoever draws a chain from it draws this one.
+    """Return a copy of the graph restricted to one chain: sampling a chain from it returns this chain.
 
-    Raises KeyError for a tool that it has not, ValueError where one of the chain leads to no next.
+    Raises KeyError for an unknown tool, and ValueError if an edge of the chain is missing.
     """
     if missing := [name for name in chain if name not in graph]:
         raise KeyError(missing[0])
@@ -131,7 +131,7 @@ def along(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
 
 
 def graph_path(folder: Path, servers: Collection[str] = tuple(SERVERS)) -> Path:
-    """Where the graph of these servers as they are now is cached."""
+    """Return the path of the cached graph of these servers in their current version."""
     return folder / f"graph-{FORMAT}-{fingerprint(servers)}.json"
 
 
@@ -140,7 +140,7 @@ def load_or_build(
     progress: Callable[[int, int], None] = lambda done, total: None,
     servers: Collection[str] = tuple(SERVERS),
 ) -> nx.DiGraph:
-    """The graph cached in `folder` under the hash of all schemas and code, built when it is not there or not whole."""
+    """Return the graph cached in `folder` by the hash of all schemas and code; build it if missing or incomplete."""
     path = graph_path(folder, servers)
     kept = read(path)
     if kept is not None:

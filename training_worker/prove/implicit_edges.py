@@ -1,9 +1,9 @@
-"""Which tool must run first for another to be let do its work: implicit edges, found by differential execution.
+"""Implicit dependency edges, found by differential execution: tool A must run before tool B succeeds.
 
-On random walks every call that the state refused is kept, and made again in a fork after each later write. Where it is
-refused just before a write and does its work just after it, though the clock alone would not have helped, that write
-enables it: nobody has to list that an engine must run before one shifts gears. What was run is kept as evidence.
-(Paper, section 2, step 1, where a language model tells which edges are implicit.)
+On random walks every call that failed because of the state is recorded, and repeated in a fork after each later write.
+If it fails just before a write and succeeds just after it, and the passing of time alone does not explain this, the
+write enables the call: nobody has to list that an engine must run before the driver shifts gears. The runs are stored
+as evidence. (Paper, section 2, step 1, where a language model decides which edges are implicit.)
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .synthesis.sampler import NothingFits, fill
 
 WALKS, CALLS, KEPT, FILLED = 48, 80, 25, 3
 NOT_THE_STATE = frozenset({"invalid_arguments", "not_found", "unknown_tool"})
-"""Codes of refusals that no other tool can do anything about, or an explicit edge tells of."""
+"""Error codes that no other tool can resolve, or that an explicit edge already covers."""
 
 
 @dataclass(frozen=True)
 class Enabling:
-    """The runs behind an implicit edge from A to B, in the world of a seed after the `earlier` writes.
+    """The runs that prove an implicit edge from A to B, in the world of a seed after the `earlier` writes.
 
-    B is refused, A does its work, B does its own. `shares` names the parameters of B that had the same id as one of A.
+    B fails, A succeeds, B succeeds. `shares` maps parameters of B to the parameters of A that had the same id.
     """
 
     seed: int
@@ -42,7 +42,7 @@ class Enabling:
 
 @dataclass(frozen=True)
 class Enabled:
-    """A call that is refused `before` the last write of a session and works `after` it."""
+    """A call that fails `before` the last write of a session and succeeds `after` it."""
 
     before: Session[Any]
     after: Session[Any]
@@ -55,15 +55,15 @@ class Enabled:
 
     @property
     def by_the_write(self) -> bool:
-        """Whether another tool did it, and not time alone."""
+        """Return whether another tool enabled the call, and not the passing of time alone."""
         alone = self.before.fork().call(self.tool, self.arguments, now=self.after.state.now)
         return self.tool != self.after.head.tool and not alone.ok
 
 
 def enablings(server: Server[Any]) -> dict[tuple[str, str], Enabling]:
-    """By the names of A and B, the first evidence that A enables B; both are tools of this server.
+    """Return the first evidence that A enables B, by their names; both are tools of this server.
 
-    Where the walks show nothing, what two writes in a row show counts.
+    Pairs that the random walks do not find are searched with two writes in a row.
     """
     found: dict[tuple[str, str], Enabling] = {}
     for number in range(WALKS):
@@ -79,7 +79,7 @@ def enablings(server: Server[Any]) -> dict[tuple[str, str], Enabling]:
 
 
 def on_a_walk(server: Server[Any], seed: int, number: int) -> Iterator[Enabled]:
-    """What one walk shows."""
+    """Yield the enabled calls that one random walk finds."""
     session = server.open(seed, "small")
     walker = Walker(server.tools, [session.state], "enabling", server.name, number)
     waiting: dict[tuple[str, str], None] = {}
@@ -101,9 +101,9 @@ def on_a_walk(server: Server[Any], seed: int, number: int) -> Iterator[Enabled]:
 
 
 def by_two_writes(server: Server[Any], seed: int) -> Iterator[Enabled]:
-    """What is shown by a write after which a call is refused, and one after which it works again.
+    """Yield the calls that fail after one write and succeed again after a second one.
 
-    The calls are those of writes that need no id: no result leads to what they take, so on a walk they seldom work.
+    Only writes without id parameters are tried: no result provides their values, so they seldom succeed on a walk.
     """
     opening, writes = server.open(seed, "small"), filled(server, seed)
     for call in [(name, arguments) for name, arguments in writes if not server.tools[name].consumes]:
@@ -122,7 +122,7 @@ def by_two_writes(server: Server[Any], seed: int) -> Iterator[Enabled]:
 
 
 def filled(server: Server[Any], seed: int) -> list[tuple[str, str]]:
-    """A few calls of each tool that writes, with arguments from what the world shows."""
+    """Return a few calls of each writing tool, with arguments from the values the world shows."""
     world, context = laboratory(seed, (server.name,))
     calls: dict[tuple[str, str], None] = {}
     for name, tool in server.tools.items():
@@ -134,12 +134,12 @@ def filled(server: Server[Any], seed: int) -> list[tuple[str, str]]:
 
 
 def waits(reply: Reply) -> bool:
-    """Whether the state refused: then another call may help."""
+    """Return whether a call failed because of the state, so that another call may enable it."""
     return not reply.ok and reply.data["error"] not in NOT_THE_STATE
 
 
 def evidence(seed: int, one: Enabled) -> Enabling:
-    """The runs of a write and of the call it enables, taken down once more."""
+    """Run and record a write and the call it enables."""
     before, after, name, arguments = one.before, one.after, one.tool, one.arguments
     tools, step = before.server.tools, after.head
     producer = run_of(before.fork(), step.tool, step.arguments)

@@ -1,4 +1,4 @@
-"""What names one thing of one world: ids, e-mail addresses and full names, found in what a model sees of an example."""
+"""World identifiers (ids, e-mail addresses, full names) in what a model sees of an example, to detect leakage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 
 
 def identifiers(examples: Iterable[Example]) -> set[str]:
-    """Every id, e-mail address and full name in the turns, calls and observations of these examples."""
+    """Return every id, e-mail address and full name in the turns, calls and observations of these examples."""
     found: set[str] = set()
     for example in examples:
         text = dumps(example)

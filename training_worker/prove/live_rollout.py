@@ -1,4 +1,4 @@
-"""One conversation of the step under way, written down as its turns end, for whoever watches a run."""
+"""One rollout of the current step, written to a file after each turn so that a run can be watched live."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .trajectory import Rollout, dumps, loads
 
 NAME = "watched.json"
 LONGEST = 4_000  # characters of one text; longer ones are cut with a visible mark
-LARGEST = 1_000_000  # bytes; what is longer still is not written
+LARGEST = 1_000_000  # bytes; a larger rollout is not written
 
 
 @dataclass(frozen=True)
 class Watched:
-    """The rollout as far as it has come; `over` when it has ended, `index` once it is kept with its step, from 1."""
+    """The rollout so far; `over` if it has ended, `index` its number in the stored step, from 1, once it is stored."""
 
     step: int
     rollout: Rollout
@@ -26,7 +26,7 @@ class Watched:
 
 
 def write(folder: Path, watched: Watched) -> None:
-    """Put it in place of the one before, whole or not at all. Raises OSError."""
+    """Replace the previous live rollout atomically. Raises OSError."""
     text = dumps(replace(watched, rollout=shortened(watched.rollout))).encode()
     if len(text) > LARGEST:
         return
@@ -36,7 +36,7 @@ def write(folder: Path, watched: Watched) -> None:
 
 
 def read(folder: Path) -> Watched | None:
-    """What is being done or was done last; None before there is anything, or when it cannot be read."""
+    """Return the current or the last rollout; None if there is none or the file cannot be read."""
     try:
         with (folder / NAME).open("rb") as file:
             return loads(Watched, file.read(LARGEST + 1))

@@ -1,9 +1,9 @@
-"""How much memory a run needs at least, by plain arithmetic: what the trainer refuses by, and pages forecast by.
+"""Lower bounds of a run's memory, by plain arithmetic; the trainer refuses runs by them, and pages show them.
 
-Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
-full training a reference model. Beside them, where a run has rollouts, the keys and values of those that generate
-together, at their longest. A process on a CPU also holds Python and its libraries. Activations come on top: those of
-one group of rollouts at a time.
+Per parameter: the weights; for trained parameters a gradient and AdamW's two moments in fp32; with a KL term and full
+training a reference model. For runs with rollouts also the keys and values of the rollouts that are generated together,
+at maximum length. A CPU process also holds Python and its libraries. Activations, of one group of rollouts at a time,
+are not included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 GB = 1e9
-PROCESS = 0.55 * GB  # Python, torch and the libraries of training once they are imported (measured; docs/benchmarks.md)
+PROCESS = 0.55 * GB  # Python, torch and the training libraries after import (measured; docs/benchmarks.md)
 MOST_ROWS = 256
 LONGEST_HEADER = 100_000_000  # bytes
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")
@@ -27,7 +27,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes on one process, by what they hold."""
+    """Memory of one process in bytes, by use."""
 
     weights: float
     gradients: float
@@ -47,7 +47,7 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Plan:
-    """What of a run's settings its memory depends on; `tokens` are of a row at its longest, `rows` of a process."""
+    """The settings of a run that its memory depends on; `tokens` per row at maximum length, `rows` per process."""
 
     precision: str = "fp32"
     lora_rank: int = 0
@@ -59,7 +59,7 @@ class Plan:
 
 
 def trained(weights: Shapes, plan: Plan) -> float:
-    """How many parameters are trained."""
+    """Return the number of trained parameters."""
     if not plan.lora_rank:
         return float(sum(map(prod, weights.values())))
     matrices = [shape for name, shape in weights.items() if len(shape) == 2 and not ends(name)]
@@ -67,7 +67,7 @@ def trained(weights: Shapes, plan: Plan) -> float:
 
 
 def footprint(weights: Shapes, plan: Plan, model: Mapping[str, Any], memory: float) -> Footprint:
-    """What a run needs at least; `model` is the model's config.json, `memory` all there is on the device, in bytes."""
+    """Return the minimum memory of a run; `model` is its config.json, `memory` the device's total memory in bytes."""
     parameters, learned = float(sum(map(prod, weights.values()))), trained(weights, plan)
     stored = 2.0 if plan.lora_rank and plan.precision == "bf16" else 4.0
     needs = {
@@ -86,7 +86,7 @@ def footprint(weights: Shapes, plan: Plan, model: Mapping[str, Any], memory: flo
 
 
 def a_row(plan: Plan, model: Mapping[str, Any]) -> float:
-    """Bytes of the keys and values of one rollout at its longest."""
+    """Return the bytes of the keys and values of one rollout at maximum length."""
     heads = int(model.get("num_attention_heads") or 1)
     kv, width = int(model.get("num_key_value_heads") or heads), int(model.get("hidden_size") or 0)
     dim, layers = int(model.get("head_dim") or width // heads), int(model.get("num_hidden_layers") or 0)
@@ -95,32 +95,32 @@ def a_row(plan: Plan, model: Mapping[str, Any]) -> float:
 
 
 def rows_at_once(plan: Plan, model: Mapping[str, Any], memory: float) -> int:
-    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 256.
+    """Return how many rollouts are generated together: as many as fit into a quarter of all memory, at most 256.
 
-    It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
+    The number depends on the total and not on the free memory, so that a resumed run does the same.
     """
     row = a_row(plan, model)
     return max(1, min(MOST_ROWS, int(memory / 4 / row))) if row else MOST_ROWS
 
 
 def on_disk(weights: Shapes, plan: Plan) -> float:
-    """Bytes of the checkpoints that a run keeps: what is trained, in fp32, and AdamW's two moments of it."""
+    """Return the bytes of the checkpoints that a run keeps: the trained weights in fp32 and AdamW's two moments."""
     return KEPT * 12.0 * trained(weights, plan)
 
 
 def ends(name: str) -> bool:
-    """Whether a matrix is an embedding or the output layer, which LoRA leaves alone."""
+    """Return whether a matrix is an embedding or the output layer, to which LoRA is not applied."""
     return "embed_tokens" in name or "lm_head" in name
 
 
 def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of every weight of a model, from the headers of its safetensors. Raises OSError and ValueError."""
+    """Return the shape of every weight of a model, from its safetensors headers. Raises OSError and ValueError."""
     found: dict[str, tuple[int, ...]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if length > LONGEST_HEADER:
-                raise ValueError(f"{path} is no safetensors file")
+                raise ValueError(f"{path} is not a safetensors file")
             header = json.loads(file.read(length))
         found |= {name: tuple(map(int, each["shape"])) for name, each in header.items() if name != "__metadata__"}
     return found

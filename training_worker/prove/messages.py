@@ -1,4 +1,5 @@
-"""A conversation in the OpenAI chat format: messages with tool calls, as supervised trainers take them."""
+"""Conversations in the OpenAI chat format: messages with tool calls, as trainers for supervised fine-tuning take them.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ ARRIVED = "You can now also use: "
 
 
 def user_message(example: Example, turn: int) -> Message:
-    """Return what a model reads of a user turn: the words, and the schemas of tools that arrive and are not gone."""
+    """Return the message of a user turn: its text, and the schemas of the tools that arrive in it and still exist."""
     schemas = [tool_schema(name, example.enums_stripped) for name in example.new_tools(turn) if name in TOOLS]
     lines = [f"{ARRIVED}{json.dumps(schema, ensure_ascii=False)}" for schema in schemas]
     return Message("user", "\n\n".join([example.turns[turn], *lines]))
 
 
 def chat_messages(example: Example) -> list[dict[str, Any]]:
-    """The demonstration of an example, its system text and user turns included; ids of calls count from 0.
+    """Return the demonstration of an example with its system text and user turns; ids of calls count from 0.
 
-    Failures met on the way are left out: they are no part of the ground truth.
+    Recorded failures are left out, because they are not part of the ground truth.
     """
     messages: list[dict[str, Any]] = [{"role": "system", "content": example.system}] if example.system else []
     made = 0
@@ -38,7 +39,7 @@ def chat_messages(example: Example) -> list[dict[str, Any]]:
 
 
 def step_messages(step: Step, made: int) -> list[dict[str, Any]]:
-    """The assistant's calls of a step, and what each was answered; `made` counts the calls before."""
+    """Return the assistant's calls of a step with their observations; `made` counts the calls before."""
     ids = [f"call_{made + number}" for number in range(len(step.calls))]
     calls = [
         {"id": id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or {}}}
@@ -46,6 +47,6 @@ def step_messages(step: Step, made: int) -> list[dict[str, Any]]:
     ]
     answers = [
         {"role": "tool", "tool_call_id": id, "content": text}
-        for id, text in zip(ids, step.observations, strict=False)  # an imported step may lack answers
+        for id, text in zip(ids, step.observations, strict=False)  # an imported step may lack observations
     ]
     return [{"role": "assistant", "content": "", "tool_calls": calls}, *answers]

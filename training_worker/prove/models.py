@@ -1,4 +1,4 @@
-"""Where the models lie that a run may start from, and how what a run left is named. Nothing of them is opened here."""
+"""Locations and names of the models a run may start from, and of a run's own policies. No model is opened here."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 ROOTS = "PROVE_MODELS"  # folders, separated by colons; by default `models` in the data folder
 CONFIG, CARD = "config.json", "card.json"
-LEFT = (CONFIG, "adapter_config.json")  # one of them is in what a run left, beside the card
-BEST = "best"  # of a run's checkpoints
+LEFT = (CONFIG, "adapter_config.json")  # a policy saved by a run has one of them, and the card
+BEST = "best"  # the name of a run's best checkpoint
 OF_RUN = re.compile(r"run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:/(checkpoint-\d{1,9}|best))?")
 
 
 def model_roots(data: Path) -> list[Path]:
-    """The folders that hold models; `data` is the data folder."""
+    """Return the folders that contain models; `data` is the data folder."""
     given = os.environ.get(ROOTS, "")
     return [Path(root).expanduser() for root in given.split(":") if root] or [data / "models"]
 
 
 @contextmanager
 def add_root(folder: Path) -> Iterator[None]:
-    """Let this process read models from one more folder."""
+    """Add a model folder for this process within the context."""
     before = os.environ.get(ROOTS)
     os.environ[ROOTS] = ":".join(filter(None, [before, str(folder)]))
     try:
@@ -37,7 +37,7 @@ def add_root(folder: Path) -> Iterator[None]:
 
 
 def model_folders(data: Path) -> dict[str, Path]:
-    """The models by name, which is their path under a root, one or two folders deep; none leads out of its root."""
+    """Return the models by name, their path below a root, one or two folders deep; links out of a root are ignored."""
     found: dict[str, Path] = {}
     for root in model_roots(data):
         for config in sorted([*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}")]):
@@ -47,9 +47,9 @@ def model_folders(data: Path) -> dict[str, Path]:
 
 
 def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
-    """The folder of the policy that a run's job left, or of one of its checkpoints, which may be called BEST.
+    """Return the folder of the policy that a run's job saved, or of one of its checkpoints, which may be BEST.
 
-    None where there is none.
+    None if there is none.
     """
     if checkpoint == BEST:
         return best_of(job)
@@ -59,7 +59,7 @@ def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
 
 
 def best_of(job: Path) -> Path | None:
-    """The kept checkpoint of a run's job with the highest reward on held-out worlds; None where none was measured."""
+    """Return the checkpoint of a run's job with the highest held-out reward; None if no checkpoint was evaluated."""
     rewards = held_out(job / "out" / "held-out.jsonl")
     for step in sorted(rewards, key=lambda step: (-rewards[step], step)):
         if folder := left_by(job, f"checkpoint-{step}"):
@@ -68,7 +68,7 @@ def best_of(job: Path) -> Path | None:
 
 
 def held_out(measured: Path) -> dict[int, float]:
-    """The held-out reward by step; lines that say something else, as another machine may send, are left out."""
+    """Return the held-out reward by step; invalid lines, which another machine may send, are skipped."""
     found: dict[int, float] = {}
     for text in measured.read_text("utf-8", "replace").splitlines() if measured.is_file() else ():
         try:

@@ -1,4 +1,4 @@
-"""What became of one call of a rollout, in one word; and of a tool that was needed and never called."""
+"""Outcomes of tool calls: what happened to each call of a rollout, and which required tools were never called."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .trajectory import Evidence, ExecutedCall, Rollout
 Outcome = Literal["succeeded", "arguments", "order", "schema", "state", "untried"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 OF_CALLS: Final = OUTCOMES[:-1]
-FORM, RAN = 2, 3  # levels of validity: the form is right; the server did it
-BAD_FORM = "invalid_arguments"  # the server's refusal of arguments that its schema does not allow
+FORM, RAN = 2, 3  # validity levels: valid arguments; successful execution
+BAD_FORM = "invalid_arguments"  # the server's error code for arguments that its schema does not allow
 
 MEANING: Final[dict[Outcome, str]] = {
-    "succeeded": "the server did it, and neither its values nor its place were wrong",
-    "arguments": "the server did it for a step of the ground truth, with another value than the step's",
-    "order": "the server did it for a step of the ground truth, before or without a step that this one needs",
-    "schema": "no call of an offered tool, or its arguments are not those of the tool's schema",
-    "state": "the form was right, and the server refused it for the state of its world",
-    "untried": "the ground truth needs the tool, and the rollout never called it",
+    "succeeded": "executed successfully, without wrong argument values or order",
+    "arguments": "executed successfully for a ground-truth step, but with a different argument value",
+    "order": "executed successfully for a ground-truth step, but before or without a step it depends on",
+    "schema": "the tool was not offered, or the arguments do not match its schema",
+    "state": "a valid call that the server rejected because of its current state",
+    "untried": "the ground truth needs the tool, but the rollout never called it",
 }
 
 
 def outcomes(rollout: Rollout) -> tuple[Outcome, ...]:
-    """One outcome per call, never `untried`; none at all of a rollout without a reward.
+    """Return one outcome per call, never `untried`; none for a rollout without a reward.
 
-    Such a rollout failed for no fault of the policy, so its calls say nothing about the policy.
+    Such a rollout failed through no fault of the policy, so its calls say nothing about the policy.
     """
     if rollout.reward is None:
         return ()
@@ -36,7 +36,7 @@ def outcomes(rollout: Rollout) -> tuple[Outcome, ...]:
 
 
 def outcome(made: ExecutedCall, evidence: Evidence | None) -> Outcome:
-    """What failed first: the form, then the server, then the order, then the values."""
+    """Return the first fault of a call: schema, then server, then order, then argument values."""
     if made.level < FORM:
         return "schema"
     if made.level < RAN:
@@ -49,7 +49,7 @@ def outcome(made: ExecutedCall, evidence: Evidence | None) -> Outcome:
 
 
 def refused_with(observation: str) -> str:
-    """The code of a refusal; "" where the text is none."""
+    """Return the error code of an observation; "" if it is not an error."""
     try:
         told = json.loads(observation)
     except (ValueError, RecursionError):
@@ -58,5 +58,5 @@ def refused_with(observation: str) -> str:
 
 
 def untried(needed: Iterable[str], called: Sequence[str]) -> tuple[str, ...]:
-    """The tools of the ground truth that a rollout never called, each once, in the order needed."""
+    """Return the tools of the ground truth that a rollout never called, each once, in ground-truth order."""
     return tuple(dict.fromkeys(name for name in needed if name not in called))

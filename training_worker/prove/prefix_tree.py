@@ -1,7 +1,7 @@
-"""The calls of a group's rollouts as one tree: equal beginnings are one path, and where they part is a fork.
+"""Prefix tree of the calls of a group's rollouts: equal prefixes share a path, and rollouts diverge at forks.
 
-A node is a call after all the calls above it, and the root is before the first. A rollout is a path from the root to
-the node of its last call. Of a node's *ways on*, each child is one, and ending there is one more, where both happen.
+A node is a call after all the calls above it; the root precedes the first call. A rollout is a path from the root to
+the node of its last call. The *ways* on from a node are its children, and one more for the rollouts that end there.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from unicodedata import normalize
 
 from .trajectory import Json, ToolCall
 
-EQUAL = 1e-6  # rewards that differ by less are the same
+EQUAL = 1e-6  # rewards that differ by less count as equal
 Key = tuple[str, str]
 By = Callable[[ToolCall], Key]
 
 
 @dataclass
 class Node:
-    """A call that the rollouts `through` it made after the same calls; those of `ending` made none after it.
+    """A call that the rollouts `through` it made after the same calls; the rollouts `ending` here made no call after it.
 
-    Rollouts are indices, from 0. `number` counts the nodes from 0, the root, as one reads the tree; `depth` is how many
-    calls lead here.
+    Rollouts are indices, from 0. `number` counts the nodes in depth-first order from 0, the root; `depth` is the number
+    of calls that lead here.
     """
 
     call: ToolCall | None = None
@@ -37,7 +37,7 @@ class Node:
 
     @property
     def ways(self) -> list[list[int]]:
-        """The rollouts of each way on; together they are those through it."""
+        """Return the rollouts of each way; together they are the rollouts through this node."""
         return [*(child.through for child in self.children), *([self.ending] if self.ending else [])]
 
     @property
@@ -45,7 +45,7 @@ class Node:
         return len(self.ways) > 1
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, each before its children."""
+        """Yield this node and all nodes below it, each before its children."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -54,17 +54,17 @@ class Node:
 
 
 def with_arguments(call: ToolCall) -> Key:
-    """Calls are equal that name one tool with arguments that are equal as JSON; their keys have no order."""
+    """Return a key that is equal for calls of the same tool with equal JSON arguments, in any key order."""
     return call.name, "malformed" if call.arguments is None else canonical(call.arguments)
 
 
 def by_tool(call: ToolCall) -> Key:
-    """Calls are equal that name one tool."""
+    """Return a key that is equal for calls of the same tool."""
     return call.name, ""
 
 
 def canonical(arguments: dict[str, Json]) -> str:
-    """JSON text that is the same for equal values: keys sorted, 1.0 as 1, text after NFC without outer white space."""
+    """Return JSON text that is the same for equal values: keys sorted, 1.0 as 1, text in NFC and stripped."""
     return json.dumps(plain(arguments), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -82,7 +82,7 @@ def plain(value: Json) -> Json:
 
 
 def tree(rollouts: Sequence[Sequence[ToolCall]], key: By = with_arguments) -> Node:
-    """The tree of these rollouts' calls; children in the order of the rollouts that made them first."""
+    """Build the tree of these rollouts' calls; children are in the order of the first rollout that made them."""
     root = Node(through=list(range(len(rollouts))))
     waiting = [root]
     while waiting:
@@ -103,10 +103,10 @@ def tree(rollouts: Sequence[Sequence[ToolCall]], key: By = with_arguments) -> No
 
 @dataclass(frozen=True)
 class Parting:
-    """A fork at which rollouts go ways of different mean reward, winners and losers among them.
+    """A fork with winners and losers whose ways differ in mean reward.
 
-    Winners have more than the mean of the group, losers less. `share` is how much of the group's spread goes by the
-    way that was taken here: the sum of squares between the ways, over that of the whole group, from 0 to 1.
+    Winners have more than the group's mean reward, losers less. `share` is the share of the group's variance that the
+    choice at this fork explains: the sum of squares between the ways over that of the whole group, from 0 to 1.
     """
 
     node: Node
@@ -114,9 +114,9 @@ class Parting:
 
 
 def partings(root: Node, rewards: Sequence[float | None]) -> list[Parting]:
-    """The forks that tell winners from losers, the earliest first; of those after as many calls, what tells most.
+    """Return the forks that separate winners from losers, by depth and then by falling share of explained variance.
 
-    The first of them is where winners and losers part. There is none where all rewards are the same.
+    The first one is where winners and losers diverge. There is none if all rewards are equal.
     """
     known = {at: reward for at, reward in enumerate(rewards) if reward is not None and isfinite(reward)}
     if not known:
@@ -139,7 +139,7 @@ def partings(root: Node, rewards: Sequence[float | None]) -> list[Parting]:
 
 
 def first_difference(a: Sequence[ToolCall], b: Sequence[ToolCall], key: By = with_arguments) -> int | None:
-    """At how many calls two rollouts part; None where their calls are the same."""
+    """Return the number of calls after which two rollouts diverge; None if their calls are the same."""
     for at, (one, other) in enumerate(zip(a, b, strict=False)):
         if key(one) != key(other):
             return at
@@ -147,6 +147,6 @@ def first_difference(a: Sequence[ToolCall], b: Sequence[ToolCall], key: By = wit
 
 
 def arguments_that_differ(a: ToolCall, b: ToolCall) -> tuple[str, ...]:
-    """The names of arguments that only one has, or whose values are not equal."""
+    """Return the names of the arguments that only one call has or whose values differ."""
     left, right = ({name: canonical({"": value}) for name, value in (one.arguments or {}).items()} for one in (a, b))
     return tuple(name for name in {**left, **right} if left.get(name) != right.get(name))

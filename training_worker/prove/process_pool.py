@@ -1,4 +1,4 @@
-"""Work spread over processes of their own, with results in the order of the tasks."""
+"""A process pool that yields results in the order of the tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 def spread(work: Callable[[T], R], tasks: Sequence[T], processes: int) -> Iterator[R]:
-    """What a function of a module makes of each task. Ctrl-C is for the parent to answer."""
+    """Yield the results of a module-level function for each task. Only the parent process handles Ctrl-C."""
     if processes == 1:
         yield from map(work, tasks)
         return
@@ -26,7 +26,7 @@ def spread(work: Callable[[T], R], tasks: Sequence[T], processes: int) -> Iterat
 
 
 def deaf_to_ctrl_c(start: Callable[[], T]) -> T:
-    """Start processes that ignore Ctrl-C from their first moment: what is ignored here stays ignored in them."""
+    """Start processes that ignore Ctrl-C from the beginning, because children inherit ignored signals."""
     if current_thread() is not main_thread():
         return start()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,6 +1,6 @@
-"""Tools told in words, for models whose server knows no tools: they stand in the system text, answers are the user's.
+"""Tool schemas in the system prompt, for endpoints without tool support; tool results become user messages.
 
-The text is that of Qwen's chat template, so that a model that was taught by it reads what it knows.
+The text is that of Qwen's chat template, so that a model trained with it sees its usual format.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ For each function call, return a json object with function name and arguments wi
 
 
 def inline_tools(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
-    """The conversation for a server that knows no tools: they stand in the system message, answers are the user's."""
+    """Return the messages with the tools in the system message and tool results as user messages."""
     system, rest = "", list(messages)
     if rest and rest[0].role == "system":
         system = f"{rest.pop(0).content}\n\n"

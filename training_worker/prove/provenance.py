@@ -1,4 +1,4 @@
-"""Where a value is from: whether a text says it, as a person speaks or as it stands in the JSON of a tool's answer."""
+"""Provenance of values: whether a text contains a value, as a person says it or as in the JSON of a tool result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .trajectory import Step
 
 
 def grounded(value: Any, said: str, today: str = "") -> bool:
-    """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
+    """Return whether a text contains a value, as a user says it or as in the JSON of a tool result."""
     return place(value, said, today) is not None
 
 
 def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
-    """Where a text says a value first, from its first character to the one after its last; None where it does not."""
+    """Return the start and end of the first occurrence of a value in a text, the end exclusive; None if there is none.
+    """
     for way, anywhere in ways(value, today):
         at = said.find(way) if anywhere else word(said, way)
         if at >= 0:
@@ -29,7 +30,7 @@ def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
 
 
 def instant_of(value: Any) -> datetime | None:
-    """The instant in UTC that a value names as an RFC 3339 date-time, in whatever offset; None for any other value."""
+    """Return the UTC instant of an RFC 3339 date-time with any offset; None for any other value."""
     try:
         return parse_instant(value) if isinstance(value, str) else None
     except ValueError:
@@ -39,9 +40,9 @@ def instant_of(value: Any) -> datetime | None:
 def value_edges(
     turns: Sequence[str], steps: Sequence[Step], today: str = "", names: Callable[[str, Any], bool] = lambda *_: True
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of steps, the second of which uses a value that no user turn up to there says and the first one gave.
+    """Yield pairs of steps: the second uses a value that the first returned and that no user turn so far contains.
 
-    `names` tells by tool and value which values count.
+    `names` decides by tool and value whether a value counts.
     """
     for later, step in enumerate(steps):
         said = " ".join(turns[: step.turn + 1])
@@ -53,7 +54,7 @@ def value_edges(
 
 
 def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
-    """How a value may be said, and whether that may stand anywhere, rather than as words of its own."""
+    """Yield the forms of a value, each with whether it may occur anywhere and not only as separate words."""
     yield verbalize(value), False
     yield json.dumps(value, ensure_ascii=False), isinstance(value, str)
     for way in ways_to_say(value, today):
@@ -61,7 +62,7 @@ def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
 
 
 def single(value: Any) -> Iterator[Any]:
-    """The values in lists and objects, one by one."""
+    """Yield the scalar values in lists and objects."""
     if isinstance(value, list | dict):
         for part in value.values() if isinstance(value, dict) else value:
             yield from single(part)
@@ -70,14 +71,14 @@ def single(value: Any) -> Iterator[Any]:
 
 
 def says(text: str, value: str) -> bool:
-    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
+    """Return whether a text contains a value as separate words: CRD-4653 does not contain 4."""
     return word(text, value) >= 0
 
 
 def word(text: str, value: str) -> int:
-    """Where a text first says a value as words of its own; -1 where it does not.
+    """Return the position of a value's first occurrence as separate words; -1 if there is none.
 
-    A letter, digit or underscore must not be next to it, nor one with a hyphen before it.
+    No letter, digit or underscore may be adjacent to it, nor one before a preceding hyphen.
     """
     at, length = text.find(value), len(value)
     while at >= 0:
@@ -102,9 +103,11 @@ def verbalize(value: Any) -> str:
 
 
 def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
-    """How a person may say a date such as 2026-03-05 or a date-time such as 2026-03-05T14:00:00Z: written out, and,
-    where the user said which day `today` is, relative to it. People speak of whole minutes in UTC, the clock of every
-    world. Nothing for any other value."""
+    """Return how a person may say a date such as 2026-03-05 or a date-time such as 2026-03-05T14:00:00Z.
+
+    The forms are the date written out and, if the user said which day `today` is, relative to it. Times are whole
+    minutes in UTC, the clock of every world. Empty for any other value.
+    """
     instant = instant_of(value)
     if instant and not (instant.second or instant.microsecond):
         day, time = instant.date(), f" at {instant.hour}:{instant:%M}"

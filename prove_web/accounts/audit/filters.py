@@ -22,12 +22,11 @@ KINDS = {
     "api token": "API token",
     "enrolment": "machine",
     "share": "share link",
-    "third party": "server of others",
-    "dataset": "data set",
+    "third party": "third-party server",
     "acceptance": "trajectory",
 }
-OF_ONESELF = {"joined": "the team as", "left": "the team, where one was"}
-FIELDS = {"most": "people", "expires_at": "good until"}
+OF_ONESELF = {"joined": "the team as", "left": "the team as"}
+FIELDS = {"most": "max uses", "expires_at": "expires"}
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d):\d\d(\.\d+)?")
 TOGETHER = 500  # rows in memory at a time
 COLUMNS = ("time", "person", "e-mail", "did", "kind", "thing", "project", "changes", "details", "address", "request")
@@ -72,7 +71,7 @@ def people(entries: QuerySet[Entry]) -> Iterator[tuple[str, str]]:
     """Who has done anything here, members or not any more, and the site itself."""
     known = User.objects.filter(pk__in=entries.order_by().values("actor")).order_by("username")
     yield from ((str(each.pk), each.get_full_name() or each.username) for each in known)
-    yield "site", "The site itself"
+    yield "site", "The site"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def project_named(name: str) -> Project:
     rows = Project.objects.select_related("organisation").filter(deleted_at=None)
     found: Project | None = rows.filter(slug=project, organisation__slug=organisation).first()
     if found is None:
-        raise CommandError(f"There is no project {name}. Name it as its address does: organisation/project.")
+        raise CommandError(f"There is no project {name}. Write it as in its URL: organisation/project.")
     return found
 
 
@@ -28,9 +28,9 @@ def person_named(name: str, action: Action, organisation: Organisation) -> User:
     found = find(name)
     role = organisation.memberships.filter(user=found).first() if found else None
     if found is None or role is None:
-        raise CommandError(f"Nobody in {organisation.slug} has the user name or address {name}.")
+        raise CommandError(f"{organisation.slug} has no member with the user name or e-mail address {name}.")
     if not Role(role.role).covers(action):
-        raise CommandError(f"{found} may not {action.label}: their role is {role.get_role_display()}.")
+        raise CommandError(f"{found} is not allowed to {action.label}: their role is {role.get_role_display()}.")
     return found
 
 

@@ -71,7 +71,7 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         sociallogin.save(request)
         membership = join(request.session.pop(INVITED), user)
         role = membership.get_role_display().lower()
-        messages.success(request, f"You are in {membership.organisation} as {role}.")
+        messages.success(request, f"You joined {membership.organisation} as {role}.")
         return user
 
     def get_connect_redirect_url(self, request: Any, socialaccount: Any) -> str:

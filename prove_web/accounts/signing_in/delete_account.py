@@ -27,7 +27,7 @@ def account_close(request: Any) -> HttpResponse:
     kept = in_the_way(user)
     fault = ""
     if request.method == "POST":
-        fault = "" if typed == user.username else f"To close it, type your user name as it stands: {user.username}"
+        fault = "" if typed == user.username else f"To close the account, type your exact user name: {user.username}"
         if not fault and not kept:
             try:
                 close(user)

@@ -14,7 +14,7 @@ from django.contrib.auth.signals import user_login_failed
 from ..models import User
 from .signals import tell
 
-EITHER = "Of your authenticator app, or one of your recovery codes."
+EITHER = "From your authenticator app, or a recovery code."
 PLAIN = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 
 
@@ -26,13 +26,13 @@ def counted(user: User, look: Callable[[], str]) -> str:
     """The code, which is looked at only while the account is not locked. Raises ValidationError."""
     name = {"username": user.username}
     if not AxesProxyHandler.is_allowed(context.request, name):
-        raise forms.ValidationError("Too many wrong passwords or codes. Wait a quarter of an hour and try again.")
+        raise forms.ValidationError("Too many wrong passwords or codes. Wait 15 minutes and try again.")
     try:
         return look()
     except forms.ValidationError:
         user_login_failed.send(__name__, credentials=name, request=context.request)
         tell(user, "typed a wrong code for")
-        raise forms.ValidationError("This code is wrong, or too old: type the one that is shown now.") from None
+        raise forms.ValidationError("Wrong or expired code. Enter the current one.") from None
 
 
 class Authenticate(AuthenticateForm):
@@ -56,7 +56,7 @@ class Reauthenticate(ReauthenticateForm):
 class Activate(ActivateTOTPForm):
     """That the authenticator app has understood the secret."""
 
-    code = code_field("The six digits that the app shows now.")
+    code = code_field("The six digits shown in the app.")
 
     def clean_code(self) -> str:
         return counted(self.user, super().clean_code)

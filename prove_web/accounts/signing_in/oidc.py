@@ -19,7 +19,7 @@ def providers() -> dict[str, Any]:
         return {}
     if not client:
         raise ImproperlyConfigured(
-            f"PROVE_OIDC_URL={url!r} needs PROVE_OIDC_CLIENT_ID: what is this site called there?"
+            f"PROVE_OIDC_URL={url!r} needs PROVE_OIDC_CLIENT_ID, the client ID of this site at the provider."
         )
     return described(url, client, envstr("PROVE_OIDC_SECRET", ""), envstr("PROVE_OIDC_NAME", "single sign-on"))
 

@@ -96,11 +96,11 @@ def identity_remove(request: Any) -> HttpResponse:
     found = get_object_or_404(SocialAccount, user=request.user, pk=known)
     others = SocialAccount.objects.filter(user=request.user).exclude(pk=found.pk)
     if not request.user.has_usable_password() and not others.exists():
-        messages.error(request, "Without it you could not sign in any more. Set a password first.")
+        messages.error(request, "This is your only way to sign in. Set a password first.")
     else:
         found.delete()
         tell(request.user, "disconnected another site from")
-        messages.success(request, "You no longer sign in by it.")
+        messages.success(request, "Disconnected. It can no longer sign you in.")
     return redirect("account")
 
 
@@ -123,7 +123,9 @@ def from_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def looked(request: HttpRequest, provider_id: str) -> HttpResponse:
         if request.GET.get("process") == "connect" and request.headers.get("Sec-Fetch-Site") in ELSEWHERE:
-            messages.warning(request, "Nothing was connected: another page asked for it. Use the button here.")
+            messages.warning(
+                request, "Not connected: the request came from another page. Use the Connect button on this page."
+            )
             return redirect("account")
         return view(request, provider_id)
 
@@ -137,5 +139,5 @@ begin, back = reached(from_here(oidc.login)), reached(oidc.callback)
 @require_GET
 def cancelled(request: HttpRequest) -> HttpResponse:
     """Where the other site leads back to when one changes one's mind there."""
-    messages.info(request, "You signed in nowhere: it was cancelled at the other site.")
+    messages.info(request, "Sign-in was cancelled at the identity provider.")
     return redirect("account" if request.user.is_authenticated else "sign-in")

@@ -30,7 +30,7 @@ def sound(look: Callable[[], Any]) -> Any:
     try:
         return look()
     except MALFORMED:
-        raise forms.ValidationError("That is no passkey.") from None
+        raise forms.ValidationError("Invalid passkey.") from None
 
 
 class AddPasskey(AddWebAuthnForm):
@@ -39,8 +39,8 @@ class AddPasskey(AddWebAuthnForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         alone = self.fields["passwordless"]
-        alone.label, alone.initial = "Sign in with it alone, without a password", True
-        alone.help_text = "Untick it for a security key that has no PIN: it then takes the place of a code."
+        alone.label, alone.initial = "Sign in without a password", True
+        alone.help_text = "Clear this for a security key without a PIN; it then replaces only the code."
 
     def clean(self) -> Any:
         return sound(super().clean)
@@ -63,7 +63,7 @@ class SignInByPasskey(LoginWebAuthnForm):
         found = sound(super().clean_credential)
         told = sound(lambda: parse_authentication_response(self.cleaned_data["credential"]))
         if not told.response.authenticator_data.is_user_verified():
-            raise forms.ValidationError("That is no passkey.")
+            raise forms.ValidationError("Invalid passkey.")
         return found
 
 
@@ -76,7 +76,7 @@ class PasskeySignInPage(LoginWebAuthnView):
         return redirect(after) if after and self.request.user.is_authenticated else answer
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        messages.error(self.request, "This passkey opens no account here. Try another, or sign in by password.")
+        messages.error(self.request, "This passkey is not registered here. Try another, or sign in with your password.")
         query = urlencode({"next": self.after()}) if self.after() else ""
         return redirect(f"{reverse('sign-in')}?{query}" if query else "sign-in")
 

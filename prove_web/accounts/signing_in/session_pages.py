@@ -27,8 +27,8 @@ def sessions(request: Any) -> HttpResponse:
         ended = end(request.user, here, only) if only or "others" in told else 0
         if ended:
             tell(request.user, "signed out elsewhere as", browsers=ended)
-            messages.success(request, f"Signed out in {ended} other browser{'s' * (ended != 1)}.")
+            messages.success(request, f"Signed out of {ended} other browser{'s' * (ended != 1)}.")
         else:
-            messages.info(request, "Nobody was signed out: that browser was not signed in any more.")
+            messages.info(request, "That browser was already signed out.")
         return redirect("account-sessions")
     return render(request, "accounts/sessions.html", {"places": places(request.user, here)})

@@ -143,7 +143,7 @@ def still_good(session: Session, user: User) -> bool:
 
 def device(agent: str) -> str:
     """A browser and where it runs, in words."""
-    browser = next((name for mark, name in BROWSERS if mark in agent), "A program" if agent else "Something")
+    browser = next((name for mark, name in BROWSERS if mark in agent), "Unknown client" if agent else "Unknown device")
     system = next((name for mark, name in SYSTEMS if mark in agent), "")
     return f"{browser} on {system}" if system else browser
 

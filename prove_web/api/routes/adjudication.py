@@ -26,13 +26,13 @@ router = Router(tags=["Review"])
 
 
 class Settling(Said):
-    """The adjudicator's own answers. A `draft` keeps them and settles nothing."""
+    """The adjudicator's answers. `draft` saves them without resolving the item."""
 
     action: Literal["finish", "draft"] = "finish"
 
 
 class Conflict(ItemOut):
-    """`reviews` are those that decide, in the order in which they came; `mine` is one's own adjudication."""
+    """`reviews` are the deciding reviews, oldest first; `mine` is your adjudication."""
 
     turns: list[dict[str, Any]]
     calls: list[dict[str, Any]]
@@ -41,7 +41,7 @@ class Conflict(ItemOut):
 
 
 class Waiting(Schema):
-    """The next item in conflict, and how many there are; null where there is none."""
+    """The next conflicting item and the number of conflicts; `item` is null if there are none."""
 
     item: ItemOut | None
     conflicts: int
@@ -52,9 +52,9 @@ class Waiting(Schema):
 def next_conflict(
     request: Any,
     queue: Number,
-    after: Annotated[int, Query(ge=0, le=10**9 - 1, description="The position of the item before.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9 - 1, description="The position of the previous item.")] = 0,
 ) -> Any:
-    """The next item whose reviewers disagree; behind the last one, the first again."""
+    """Return the next item whose reviewers disagree; after the last item it starts again at the first."""
     found = one_queue(request.project, queue)
     item = conflicting(found, after)
     count = found.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).count()
@@ -68,7 +68,7 @@ def serialize_item(request: Any, item: Item) -> dict[str, Any]:
 @router.get(f"{ITEM}/adjudication", response=Conflict)
 @in_project(Action.LAUNCH)
 def read_conflict(request: Any, queue: Number, position: Number) -> Any:
-    """What the reviewers of an item say of it, side by side; 409 while it is still being reviewed."""
+    """Return all reviews of an item side by side; 409 while it is still in review."""
     item = reviewed(request, queue, position)
     reviews = complete(item).order_by("done_at", "pk").select_related("reviewer")
     shape = shape_of(item.trajectory)
@@ -83,7 +83,7 @@ def read_conflict(request: Any, queue: Number, position: Number) -> Any:
 @router.put(f"{ITEM}/adjudication", response=Submitted)
 @in_project(Action.LAUNCH)
 def settle_item(request: Any, queue: Number, position: Number, body: Settling) -> Any:
-    """Settle an item by one's own answers, whatever its reviewers said."""
+    """Resolve an item with your own answers, regardless of its reviews."""
     item = reviewed(request, queue, position)
     given = build_submission(item, shape_of(item.trajectory), body)
     try:
@@ -98,6 +98,6 @@ def reviewed(request: Any, queue: int, position: int) -> Item:
     """An item with something to settle. Raises Http404, Refused."""
     item = item_of(request, queue, position)
     if item.state == Item.State.OPEN:
-        told_so = f"Item {position} is still being reviewed; there is nothing to settle yet."
-        raise Refused(409, told_so, "position", "Ask for the next conflict.")
+        told_so = f"Item {position} is still in review and can't be adjudicated yet."
+        raise Refused(409, told_so, "position", "Request the next conflict.")
     return item

@@ -26,13 +26,13 @@ from ..schemas import Strict
 from .queues import QUEUES, QueueDetail, serialize_queue_detail
 
 router = Router(tags=["Review"])
-OfQueue = Annotated[int | None, Query(ge=1, le=10**9 - 1, description="The number of a queue; of all, if left out.")]
+OfQueue = Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Queue number; default: all queues.")]
 Basis = Literal["settled", "reviews"]
 Part = Literal["reward", "validity", "coverage", "efficiency", "name", "arguments"]
 
 
 class EstimateOut(Schema):
-    """A figure with its interval of 95 %, where it has one."""
+    """A value with its 95 % confidence interval, if available."""
 
     value: float
     low: float | None
@@ -40,8 +40,8 @@ class EstimateOut(Schema):
 
 
 class FiguresOut(Schema):
-    """Agreement over the units that two people or more answered; null where they are too few, or where
-    all answers are the same: then `unmeasurable` says why."""
+    """Agreement over the units with at least two answers. Null if there are too few units or all answers are equal;
+    `unmeasurable` then gives the reason."""
 
     units: int
     answers: int
@@ -54,7 +54,7 @@ class FiguresOut(Schema):
 
 
 class QuestionOut(Schema):
-    """A question, or one of its tags, by its `key`."""
+    """A question, or one of its tags, identified by `key`."""
 
     key: str
     title: str
@@ -75,7 +75,7 @@ class PeriodOut(Schema):
 
 
 class Agreement(Schema):
-    """All questions; and of one of them, the first if none is named, each two people and its course."""
+    """All questions; for the chosen one (default: the first), also the agreement per pair of people and over time."""
 
     questions: list[QuestionOut]
     chosen: str
@@ -84,8 +84,8 @@ class Agreement(Schema):
 
 
 class CutOut(Schema):
-    """Accepting from a threshold on: agreement with people, the share of what they accept that it lets through, and of
-    the rest."""
+    """Accepting from a threshold on: agreement with people, the share of their accepted trajectories that pass
+    (`hits`), and of the rest (`false_alarms`)."""
 
     threshold: float
     percent: EstimateOut
@@ -96,7 +96,8 @@ class CutOut(Schema):
 
 
 class AnnotatorOut(Schema):
-    """A part of the reward beside people. `auc`: the chance that an accepted trajectory scores higher than another."""
+    """A reward component compared with people. `auc` is the probability that an accepted trajectory scores higher than
+    another."""
 
     part: str
     units: int
@@ -107,14 +108,16 @@ class AnnotatorOut(Schema):
 
 
 class Disagree(Strict):
-    """Whose verdicts and which part of the reward are held against each other."""
+    """Which verdicts are compared with which reward component."""
 
-    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Only of this queue.")
+    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Limit to this queue.")
     basis: Basis = "settled"
-    fix: bool = Field(True, description="Whether those count that people want mended.")
+    fix: bool = Field(True, description="Include trajectories with the verdict fix.")
     part: Part = "reward"
-    threshold: float | None = Field(None, ge=-1e6, le=1e6, description="From which on the reward accepts; the best.")
-    side: Literal["", "low", "high"] = Field("", description="low: people accept, it scores low; high: the other way.")
+    threshold: float | None = Field(None, ge=-1e6, le=1e6, description="Acceptance threshold; default: the best.")
+    side: Literal["", "low", "high"] = Field(
+        "", description="low: people accept, the reward is low; high: the reverse."
+    )
 
 
 @router.get(f"{QUEUES}/agreement", response=Agreement)
@@ -122,11 +125,11 @@ class Disagree(Strict):
 def read_agreement(
     request: Any,
     queue: OfQueue = None,
-    question: Annotated[str, Query(max_length=200, description="The key of the one whose pairs are told.")] = "",
+    question: Annotated[str, Query(max_length=200, description="Key of the question whose pairs are returned.")] = "",
     by: Literal["day", "week"] = "week",
 ) -> Any:
-    """Agreement between people on every question: percent, kappa, alpha and AC1; without what one has yet to review
-    blindly."""
+    """Return agreement between people on every question: percent, kappa, alpha and AC1. Items that you have yet to
+    review blind are excluded."""
     of_queue = queue_of(request.project, str(queue or ""))
     found = [each for each in collected(request.project, of_queue, blind_of(request)) if each.given]
     rows = [
@@ -135,7 +138,7 @@ def read_agreement(
     ]
     chosen = next((one for one in found if question in ("", one.facet.key)), None)
     if question and chosen is None:
-        raise Http404("Nobody was asked this question.")
+        raise Http404("No queue has this question.")
     if chosen is None:
         return {"questions": rows, "chosen": "", "pairs": [], "periods": []}
     met = pairs(chosen)
@@ -155,8 +158,8 @@ def read_agreement(
 @router.get(f"{QUEUES}/reward", response=list[AnnotatorOut])
 @in_project(Action.VIEW)
 def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
-    """How far the reward, and each component of it, agrees with people, as if it were one of them; without what one
-    has yet to review blindly."""
+    """Return the agreement of the reward and each component with people, treating each as a reviewer. Items that you
+    have yet to review blind are excluded."""
     units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind_of(request))
     return [row(annotator(units, part)) for part in PARTS]
 
@@ -173,7 +176,7 @@ def row(one: Annotator) -> dict[str, Any]:
 @router.post(f"{QUEUES}/disagreements", response={201: QueueDetail})
 @in_project(Action.LAUNCH)
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
-    """A queue of the trajectories on which people and the reward differ, to be looked at again."""
+    """Create a queue of trajectories on which people and the reward disagree."""
     queue = queue_of(request.project, str(body.queue or ""))
     units = judged(request.project, queue, body.basis, body.fix, blind_of(request))
     threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
@@ -182,5 +185,5 @@ def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     try:
         made = queue_made(request.project, request.user, found, how)
     except ValueError as why:
-        raise Refused(409, str(why), "body", "Take another part, threshold or queue.") from None
+        raise Refused(409, str(why), "body", "Choose another component, threshold or queue.") from None
     return serialize_queue_detail(request, made)

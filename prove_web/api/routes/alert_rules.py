@@ -33,7 +33,7 @@ Change = body_of(RuleForm, "ChangeRule", optional=True)
 
 
 class RuleOut(Schema):
-    """`condition` is the rule in words, `open` how many alerts of it are; one of one's own has no `preset`."""
+    """`condition` is the rule as text, `open` its number of open alerts. Custom rules have no `preset`."""
 
     id: int
     name: str
@@ -61,7 +61,7 @@ class RuleOut(Schema):
 
 
 class ReadyMadeRule(Schema):
-    """A rule that comes with the site; `rule` is the project's own of it, where it was added."""
+    """A predefined rule; `rule` is the id of the project's copy, if added."""
 
     key: str
     name: str
@@ -76,7 +76,7 @@ class ReadyMadeRule(Schema):
 
 class AddReadyMade(Strict):
     presets: list[Annotated[str, Field(max_length=40)]] = Field(
-        min_length=1, max_length=len(PRESETS), description="Keys of ready-made rules; those that are there stay."
+        min_length=1, max_length=len(PRESETS), description="Keys of predefined rules; rules already added stay."
     )
 
 
@@ -91,9 +91,9 @@ class RuleRemoved(Schema):
 @router.get(RULES, response=list[RuleOut])
 @in_project(Action.VIEW)
 def list_alert_rules(
-    request: Any, removed: Annotated[bool, Query(description="Those that were removed, instead.")] = False
+    request: Any, removed: Annotated[bool, Query(description="List the removed rules instead.")] = False
 ) -> Any:
-    """The rules that watch the runs of a project."""
+    """List the alert rules of a project."""
     standing = numbered(filter_alerts(request.project).state(Alert.State.OPEN))
     rules = Rule.objects.filter(project=request.project, removed_at__isnull=not removed).select_related("made_by")
     return [counted(rule, standing.get(rule.pk, 0)) for rule in rules]
@@ -102,7 +102,7 @@ def list_alert_rules(
 @router.get(f"{RULES}/ready-made", response=list[ReadyMadeRule])
 @in_project(Action.VIEW)
 def list_ready_made_rules(request: Any) -> Any:
-    """The rules that come with the site, with what each means and what to try."""
+    """List the predefined rules, with their meaning and remedies."""
     rows = Rule.objects.filter(project=request.project, removed_at=None).exclude(preset="")
     added = dict(rows.values_list("preset", "pk"))
     names = ("key", "group", "metric", "means", "causes", "tries")
@@ -120,10 +120,10 @@ def list_ready_made_rules(request: Any) -> Any:
 @router.post(f"{RULES}/ready-made", response={201: list[RuleOut]})
 @in_project(Action.LAUNCH)
 def add_ready_made_rules(request: Any, body: AddReadyMade) -> Any:
-    """Add ready-made rules as they are; the answer is those that are new."""
+    """Add predefined rules; returns the newly added ones."""
     if strange := [key for key in body.presets if key not in PRESETS]:
-        told = f"There is no ready-made rule {strange[0]!r}."
-        raise Refused(422, told, "body.presets", f"There are {', '.join(PRESETS)}.")
+        told = f"Unknown predefined rule {strange[0]!r}."
+        raise Refused(422, told, "body.presets", f"Available: {', '.join(PRESETS)}.")
     wanted = [PRESETS[key] for key in dict.fromkeys(body.presets)]
     return [counted(rule, 0) for rule in add_ready_made(request.project, request.user, wanted)]
 
@@ -131,7 +131,7 @@ def add_ready_made_rules(request: Any, body: AddReadyMade) -> Any:
 @router.post(RULES, response={201: RuleOut})
 @in_project(Action.LAUNCH)
 def make_alert_rule(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """A rule of one's own; it watches what runs report from now on."""
+    """Create a custom rule; it applies to metrics reported from now on."""
     usual = {name: field.initial for name, field in RuleForm.base_fields.items()}
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     form = RuleForm(request.project, posted(usual | sent))
@@ -144,20 +144,20 @@ def make_alert_rule(request: Any, body: Make) -> Any:  # type: ignore[valid-type
 @router.get(RULE, response=RuleOut)
 @in_project(Action.VIEW)
 def read_alert_rule(request: Any, rule: Key) -> Any:
-    """One rule, be it removed."""
+    """Return one rule, removed or not."""
     return attach_open_count(request, one_rule(request, rule))
 
 
 @router.post(f"{RULE}/change", response=RuleOut)
 @in_project(Action.LAUNCH)
 def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ignore[valid-type]
-    """Change where a rule is on, and from where on it fires; what is left out stays. What a ready-made one watches
-    stays as it is."""
+    """Change a rule's scope and threshold; omitted fields stay unchanged. The metric of a predefined rule can't be
+    changed."""
     found = there(request, rule)
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     form = RuleForm(request.project, posted(model_to_dict(found, OWN) | sent), found)
     if fixed := [name for name in sent if name not in form.fields]:
-        raise Refused(422, "A ready-made rule has this once and for all.", f"body.{fixed[0]}", "Make one of your own.")
+        raise Refused(422, "Predefined rules can't change this field.", f"body.{fixed[0]}", "Create a custom rule.")
     if not form.is_valid():
         raise ill_filled(form.errors)
     return attach_open_count(request, form.save())
@@ -166,7 +166,7 @@ def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ig
 @router.post(f"{RULE}/switch", response=RuleOut)
 @in_project(Action.LAUNCH)
 def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
-    """Switch a rule on or off; what it found stays."""
+    """Enable or disable a rule; its alerts stay."""
     found = there(request, rule)
     found.enabled = body.enabled
     found.save(update_fields=["enabled"])
@@ -176,7 +176,7 @@ def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
 @router.delete(RULE, response=RuleRemoved)
 @in_project(Action.LAUNCH)
 def remove_alert_rule(request: Any, rule: Key) -> Any:
-    """Remove a rule, and its alerts with it; it can be restored."""
+    """Remove a rule and its alerts; both can be restored."""
     found = one_rule(request, rule)
     if found.removed_at is None:
         found.removed_at = timezone.now()
@@ -187,7 +187,7 @@ def remove_alert_rule(request: Any, rule: Key) -> Any:
 @router.post(f"{RULE}/restore", response=RuleOut)
 @in_project(Action.LAUNCH)
 def restore_alert_rule(request: Any, rule: Key) -> Any:
-    """Put a rule back that was removed, with its alerts."""
+    """Restore a removed rule and its alerts."""
     found = one_rule(request, rule)
     if found.removed_at is not None:
         found.removed_at = None

@@ -26,7 +26,7 @@ ALERT = ALERTS + "/{int:alert}"
 
 
 class AlertOut(Schema):
-    """That a rule fired for a run at a step; `value` is what was judged, null for what is no number."""
+    """A rule that fired for a run at a step; `value` is the measured value, null for NaN or infinity."""
 
     id: int
     rule: int
@@ -64,7 +64,7 @@ class AlertOut(Schema):
 
 
 class ExemplarOut(Schema):
-    """A rollout that shows it, by its step and its index there."""
+    """A rollout that shows the problem, by step and index."""
 
     step: int
     index: int
@@ -72,7 +72,7 @@ class ExemplarOut(Schema):
 
 
 class AlertDetail(AlertOut):
-    """`condition` is its rule in words; what it means, likely causes and what to try are told by ready-made rules."""
+    """`condition` is the rule as text; predefined rules add meaning, likely causes and remedies."""
 
     condition: str
     about: str
@@ -108,7 +108,7 @@ class AlertDetail(AlertOut):
 
 class AlertChange(Strict):
     do: Literal["acknowledge", "snooze", "reopen"]
-    hours: Literal[1, 8, 24, 168] | None = Field(None, description="For how long it is left, with snooze.")
+    hours: Literal[1, 8, 24, 168] | None = Field(None, description="Snooze duration in hours; only with snooze.")
 
 
 @router.get(ALERTS, response=Piece[AlertOut])
@@ -116,12 +116,12 @@ class AlertChange(Strict):
 def list_alerts(
     request: Any,
     state: Annotated[Literal["open", "acknowledged", "snoozed", "cleared"], Query()] = "open",
-    run: Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Only of this run.")] = None,
-    rule: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Only of this rule.")] = None,
+    run: Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Limit to this run.")] = None,
+    rule: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Limit to this rule.")] = None,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> Any:
-    """The alerts of a project in one state, the newest first."""
+    """List the alerts of a project in one state, newest first."""
     rows = filter_alerts(request.project, run, rule).state(state)
     related = ("rule", "run", "project__organisation", "acknowledged_by")
     return by_key(rows.select_related(*related).defer("run__config", "run__notes"), "pk", cursor, limit)
@@ -130,16 +130,16 @@ def list_alerts(
 @router.get(ALERT, response=AlertDetail)
 @in_project(Action.VIEW)
 def read_alert(request: Any, alert: Key) -> Any:
-    """One alert: what fired, what it means, which rollouts show it, and what to try."""
+    """Return one alert: what fired, what it means, example rollouts, and what to try."""
     return one_alert(request, alert)
 
 
 @router.post(f"{ALERT}/change", response=AlertDetail)
 @in_project(Action.ANNOTATE)
 def change_alert(request: Any, alert: Key, body: AlertChange) -> Any:
-    """Acknowledge an alert, leave it for a while, or open it again."""
+    """Acknowledge, snooze or reopen an alert."""
     try:
         act(one_alert(request, alert), request.user, body.do, str(body.hours or ""))
     except NotDone as why:
-        raise Refused(422, str(why), "body.hours", "Name 1, 8, 24 or 168 hours.") from None
+        raise Refused(422, str(why), "body.hours", "Choose 1, 8, 24 or 168 hours.") from None
     return one_alert(request, alert)

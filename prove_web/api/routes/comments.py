@@ -35,7 +35,7 @@ At = Annotated[str, Field(max_length=20, pattern=f"^({PLACE.pattern})?$", descri
 
 
 class CommentOut(Schema):
-    """`text` is Markdown. A thread is all that is said at one place."""
+    """`text` is Markdown. A thread is all comments at one place."""
 
     id: int
     place: str
@@ -59,7 +59,7 @@ class NewComment(CommentText):
 
 class Resolving(Strict):
     place: At = ""
-    resolved: bool = Field(True, description="False opens it again.")
+    resolved: bool = Field(True, description="false reopens it.")
 
 
 class Resolved(Schema):
@@ -72,8 +72,8 @@ class CommentRemoved(Schema):
 
 
 class AcceptanceOut(Schema):
-    """That somebody accepted it. `drift` is what its replay had other than its record; `same` while its servers have
-    the code on which it was replayed."""
+    """An acceptance. `drift` lists where the replay differed from the record; `same` is true while the servers have the
+    code of that replay."""
 
     by: str | None
     accepted_at: datetime
@@ -84,7 +84,7 @@ class AcceptanceOut(Schema):
 
 
 class Accepting(Strict):
-    reason: str = Field("", max_length=LONGEST_REASON, description="Why, where its replay differs.")
+    reason: str = Field("", max_length=LONGEST_REASON, description="Reason; required if the replay differs.")
 
 
 @router.get(COMMENTS, response=Piece[CommentOut])
@@ -93,11 +93,11 @@ def list_comments(
     request: Any,
     dataset: Number,
     example: str,
-    place: Annotated[str, Query(max_length=20, description=WHERE + " Left out, all.")] | None = None,
+    place: Annotated[str, Query(max_length=20, description=WHERE + " Default: all.")] | None = None,
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Any:
-    """What was said of a trajectory, the oldest first. Who has yet to review it blindly sees only their own."""
+    """List the comments on a trajectory, oldest first. With a blind review pending you only see your own."""
     found = one_trajectory(request.project, dataset, example)
     rows = visible_comments(found, request.user)
     if place is not None:
@@ -123,7 +123,7 @@ def serialize_comment(comment: Comment, trajectory: Trajectory, user: Any) -> di
 @router.post(COMMENTS, response={201: CommentOut})
 @in_project(Action.ANNOTATE)
 def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -> Any:
-    """Say something of a trajectory, one of its turns or one of its calls. Names after an @ are told of it."""
+    """Comment on a trajectory, a turn or a call. Users mentioned with @ are notified."""
     found = one_trajectory(request.project, dataset, example)
     at = there(found, body.place)
     return serialize_comment(
@@ -134,7 +134,7 @@ def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -
 @router.put(COMMENT, response=CommentOut)
 @in_project(Action.ANNOTATE)
 def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body: CommentText) -> Any:
-    """Write a comment of one's own anew."""
+    """Edit your own comment."""
     found = one_trajectory(request.project, dataset, example)
     said = own(request, found, comment, removed_at=None)
     save_or_refuse(lambda: saying.rewrite(said, body.text))
@@ -144,7 +144,7 @@ def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body
 @router.delete(COMMENT, response=CommentRemoved)
 @in_project(Action.ANNOTATE)
 def remove_comment(request: Any, dataset: Number, example: str, comment: Key) -> Any:
-    """Take a comment of one's own back; it can be restored."""
+    """Remove your own comment; it can be restored."""
     said = own(request, one_trajectory(request.project, dataset, example), comment)
     if said.removed_at is None:
         saying.remove(said)
@@ -154,7 +154,7 @@ def remove_comment(request: Any, dataset: Number, example: str, comment: Key) ->
 @router.post(f"{COMMENT}/restore", response=CommentOut)
 @in_project(Action.ANNOTATE)
 def restore_comment(request: Any, dataset: Number, example: str, comment: Key) -> Any:
-    """Put a comment of one's own back that was removed."""
+    """Restore your own removed comment."""
     found = one_trajectory(request.project, dataset, example)
     said = own(request, found, comment)
     if said.removed_at is not None:
@@ -165,7 +165,7 @@ def restore_comment(request: Any, dataset: Number, example: str, comment: Key) -
 @router.post(f"{COMMENTS}/resolve", response=Resolved)
 @in_project(Action.ANNOTATE)
 def resolve_thread(request: Any, dataset: Number, example: str, body: Resolving) -> Any:
-    """Close the thread at a place, or open it again."""
+    """Resolve the thread at a place, or reopen it."""
     found = one_trajectory(request.project, dataset, example)
     saying.resolve(found, request.user, there(found, body.place), undo=not body.resolved)
     return {"place": body.place, "resolved": body.resolved}
@@ -175,7 +175,7 @@ def own(request: Any, found: Trajectory, comment: int, **more: Any) -> Comment:
     """Raises Http404, Refused."""
     said = get_object_or_404(saying.known_comments(found, request.user), pk=comment, **more)
     if said.author_id != request.user.pk:
-        raise Refused(403, NOT_YOURS, request.path, "Add one of your own.")
+        raise Refused(403, NOT_YOURS, request.path, "Add your own comment.")
     said.trajectory = found
     return said
 
@@ -185,7 +185,7 @@ def there(found: Trajectory, place: str) -> Place:
     at = read_place(place)
     if at not in places(found):
         told_so = f"This trajectory has no {at.title.lower()}."
-        raise Refused(422, told_so, "body.place", "Choose what the comment is about.")
+        raise Refused(422, told_so, "body.place", "Choose an existing turn or call.")
     return at
 
 
@@ -199,7 +199,7 @@ def save_or_refuse(say: Any) -> Any:
 @router.get(f"{TRAJECTORY}/acceptances", response=list[AcceptanceOut])
 @in_project(Action.VIEW)
 def list_acceptances(request: Any, dataset: Number, example: str) -> Any:
-    """How a trajectory was accepted, the newest first; 409 for who has yet to review it blindly."""
+    """List the acceptances of a trajectory, newest first; 409 while your blind review is pending."""
     found = seen(request, dataset, example)
     rows = found.acceptances.select_related("accepted_by", "item__queue").order_by("-pk")
     return [accepted(one, today(found.servers)) for one in rows[:MOST]]
@@ -208,13 +208,13 @@ def list_acceptances(request: Any, dataset: Number, example: str) -> Any:
 @router.post(f"{TRAJECTORY}/accept", response={201: AcceptanceOut})
 @in_project(Action.ANNOTATE)
 def accept_trajectory(request: Any, dataset: Number, example: str, body: Accepting) -> Any:
-    """Replay a trajectory and keep that it was accepted; where the replay differs, that takes a reason."""
+    """Replay a trajectory and accept it; a reason is required if the replay differs."""
     found = seen(request, dataset, example)
     try:
         return accepted(accept(found, request.user, reason=body.reason), today(found.servers))
     except Drifted as drifted:
-        do = "Give a reason to accept it all the same."
-        raise Refused(422, f"Its replay differs: {drifted}", "body.reason", do) from None
+        do = "Give a reason to accept it anyway."
+        raise Refused(422, f"The replay differs: {drifted}", "body.reason", do) from None
     except NotChecked as why:
         raise Refused(409, str(why), "example", "Nothing was accepted.") from None
 

@@ -33,7 +33,7 @@ from ..permissions import in_project
 from ..schemas import JobOut, Strict, username
 from .runs import RUN
 
-router = Router(tags=["Data sets"])
+router = Router(tags=["Datasets"])
 DATASETS = "/{slug:organisation}/{slug:project}/datasets"
 DATASET = DATASETS + "/{int:dataset}"
 Make = body_of(NewDataset, "MakeDataset", optional=True)
@@ -92,11 +92,11 @@ class DatasetDetail(DatasetOut):
 
 
 class Selected(Schema):
-    """Which trajectories are meant, as the pages' addresses say it."""
+    """Which trajectories to select, with the same parameters as the page URLs."""
 
-    q: str = Field("", max_length=1_100, description="A search, as in the list of trajectories.")
-    dataset: int | None = Field(None, ge=1, le=10**9 - 1, description="The number of a data set.")
-    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="The number of a queue: what it has settled on.")
+    q: str = Field("", max_length=1_100, description="Search query, as on the trajectories page.")
+    dataset: int | None = Field(None, ge=1, le=10**9 - 1, description="Dataset number.")
+    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Queue number: selects its resolved items.")
     verdict: str = Field("", max_length=20, description="With a queue: verified, accept, reject or fix.")
 
 
@@ -108,7 +108,7 @@ class Weighted(Strict):
     name: str = Field("", max_length=80)
     seed: int = Field(0, ge=0, le=999_999)
     most: int | None = Field(None, ge=1, le=1_000_000)
-    weights: dict[int, float] = Field(max_length=200, description="By the number of a data set, such as 1 and 0.5.")
+    weights: dict[int, float] = Field(max_length=200, description='Weight per dataset number, such as {"1": 0.5}.')
 
 
 class Changes(Schema):
@@ -124,7 +124,7 @@ class Changes(Schema):
 @router.get(DATASETS, response=Piece[DatasetRow])
 @in_project(Action.VIEW)
 def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
-    """The project's data sets, the newest first."""
+    """List the project's datasets, newest first."""
     rows = Dataset.objects.filter(project=request.project, deleted_at=None)
     rows = rows.select_related("job__created_by", "parent", "project__organisation")
     return by_key(rows.defer("job__spec", "job__result"), "number", cursor, limit)
@@ -133,7 +133,7 @@ def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
 @router.post(DATASETS, response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def make_dataset(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """Have a data set made: so many conversations over these servers, a recipe's, or those of a chain of tools."""
+    """Create a dataset by synthesis: a number of conversations over given servers, a recipe, or a chain of tools."""
     form = NewDataset(request.project, posted(usual(NewDataset, body)))
     if not form.is_valid():
         raise ill_filled(form.errors)
@@ -154,7 +154,7 @@ def reload_dataset(request: Any, dataset: Dataset) -> Dataset:
 @router.post(f"{DATASETS}/versions", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def make_version(request: Any, body: Version) -> Any:
-    """A data set of what a search found, or of what a queue settled on."""
+    """Create a dataset from a search, or from the resolved items of a queue."""
     selection = chosen(request, body)
     try:
         return reload_dataset(
@@ -169,18 +169,18 @@ def chosen(request: Any, asked: Selected) -> Selection:
     selection = selected(request.project, given, Blind(request.user, request.project))
     if selection.fault:
         told = f"At character {selection.fault.at + 1}: {selection.fault.message}"
-        raise Refused(422, told, "q", "Change the search; the page of trajectories completes words.")
+        raise Refused(422, told, "q", "Change the query; the trajectories page autocompletes it.")
     return selection
 
 
 def to_api_error(why: Exception) -> Refused:
-    return Refused(422, str(why), "body", "Change what it is made of, and send the request again.")
+    return Refused(422, str(why), "body", "Change the selection and send the request again.")
 
 
 @router.post(f"{DATASET}/split", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # type: ignore[valid-type]
-    """A data set with a share of this one held out."""
+    """Create a dataset that holds out a share of this one."""
     form = Split(posted(usual(Split, body)))
     if not form.is_valid():
         raise ill_filled(form.errors)
@@ -195,12 +195,12 @@ def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # typ
 @router.post(f"{DATASETS}/mix", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def mix_datasets(request: Any, body: Weighted) -> Any:
-    """A data set of several, by weight."""
+    """Create a dataset from several, by weight."""
     told = body.dict(exclude={"weights"}) | {f"weight_{number}": weight for number, weight in body.weights.items()}
     form = Mix(request.project, posted(told))
     if strange := [number for number in body.weights if f"weight_{number}" not in form.fields]:
-        do = "Take numbers of finished data sets that hold demonstrations."
-        raise Refused(422, f"There is no data set {strange[0]} to mix here.", "body.weights", do)
+        do = "Use numbers of finished datasets that contain demonstrations."
+        raise Refused(422, f"Dataset {strange[0]} not found or can't be mixed.", "body.weights", do)
     if not form.is_valid():
         raise ill_filled(form.errors)
     try:
@@ -212,7 +212,7 @@ def mix_datasets(request: Any, body: Weighted) -> Any:
 @router.post(f"{RUN}/collect", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # type: ignore[valid-type]
-    """A data set of rollouts of a run, chosen by step, group and reward."""
+    """Create a dataset from a run's rollouts, selected by step, group and reward."""
     form = Collect(run_of(request.project, run), posted(body.dict(exclude_unset=True)))
     if not form.is_valid():
         raise ill_filled(form.errors)
@@ -227,24 +227,24 @@ def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # ty
 def export_trajectories(
     request: Any, asked: Query[Selected], format: Literal["jsonl", "parquet", "huggingface", "openai", "csv"] = "jsonl"
 ) -> Any:
-    """The trajectories of a data set, a search or a queue as a file, made while it is sent."""
+    """Export the trajectories of a dataset, a search or a queue as a streamed file."""
     return file_of(request, chosen(request, asked), FORMATS[format])
 
 
 @router.get(DATASET, response=DatasetDetail)
 @in_project(Action.VIEW)
 def read_dataset(request: Any, dataset: Number) -> Any:
-    """One data set with what it was made of and its job."""
+    """Return one dataset with its specification and job."""
     return one_of(request.project, dataset)
 
 
 @router.get(f"{DATASET}/changes", response=Changes)
 @in_project(Action.VIEW)
 def read_changes(request: Any, dataset: Number, beside: Annotated[int | None, Query(alias="with", ge=1)] = None) -> Any:
-    """What this data set has that its parent, or another one, has not."""
+    """Return the differences between this dataset and its parent, or another dataset."""
     found = get_complete_dataset(request.project, dataset)
     before = found.parent if beside is None else get_complete_dataset(request.project, beside)
     if before is None or before == found:
-        told = "It has no parent to be compared with."
-        raise Refused(422, told, "query.with", "Name another data set.")
+        told = "This dataset has no parent to compare with."
+        raise Refused(422, told, "query.with", "Choose another dataset.")
     return {"dataset": found.number, "before": before.number, **asdict(changes(found, before))}

@@ -29,7 +29,7 @@ GRAPH = f"{IN_PROJECT}/graph"
 
 
 class EnvironmentOut(Schema):
-    """The servers that are on, and the world that forms begin with."""
+    """The enabled servers, and the default world of forms."""
 
     servers: list[str]
     seed: int
@@ -37,22 +37,22 @@ class EnvironmentOut(Schema):
 
 
 class CheckServers(Strict):
-    servers: list[str] | None = Field(None, min_length=1, max_length=100, description="All, where it is left out.")
+    servers: list[str] | None = Field(None, min_length=1, max_length=100, description="Server names; default: all.")
 
 
 class CheckOut(Schema):
-    """How the laws of a server stand: never checked, broken, kept, or stale, since its code is another by now."""
+    """The invariant checks of a server: never run, violated, passed, or stale because its code changed."""
 
     server: str
     state: str
     at_work: bool
     error: str
-    laws: dict[str, int] = Field(description="How often each law was broken.")
+    laws: dict[str, int] = Field(description="Number of violations per invariant.")
 
 
 class EdgeOut(Schema):
-    """What `producer` gives lets `consumer` do its work: by an id of `id_type`, a plain value, or, implicit, by having
-    run. `parameters` are those that it fills."""
+    """A dependency: output of `producer` enables `consumer`, by an id of `id_type`, a plain value, or, if implicit, by
+    having run. `parameters` are the ones it fills."""
 
     producer: str
     consumer: str
@@ -67,8 +67,8 @@ class EdgeOut(Schema):
 
 
 class GraphOut(Schema):
-    """The newest proven graph, among the servers that are on; `current` until their code is another. `job` is the
-    newest that was to prove it."""
+    """The newest verified graph, limited to enabled servers; `current` until their code changes. `job` is the newest
+    job that rebuilt it."""
 
     job: JobOut | None
     current: bool | None
@@ -82,14 +82,14 @@ SetEnvironment = body_of(EnvironmentForm, "SetEnvironment", optional=True)
 @router.get(ENVIRONMENT, response=EnvironmentOut)
 @in_project(Action.VIEW)
 def read_environment(request: Any) -> Any:
-    """Which servers the project offers, and its first world."""
+    """Return the project's enabled servers and its default world."""
     return EnvironmentForm(request.project).initial
 
 
 @router.put(ENVIRONMENT, response=EnvironmentOut)
 @in_project(Action.LAUNCH)
 def set_environment(request: Any, body: SetEnvironment) -> Any:  # type: ignore[valid-type]
-    """Switch servers on and off, choose the first world; what is left out stays."""
+    """Enable or disable servers and set the default world; omitted fields stay unchanged."""
     now = EnvironmentForm(request.project).initial
     form = EnvironmentForm(request.project, posted(now | body.dict(exclude_none=True)))
     if not form.is_valid():
@@ -101,17 +101,17 @@ def set_environment(request: Any, body: SetEnvironment) -> Any:  # type: ignore[
 @router.get(f"{ENVIRONMENT}/checks", response=list[CheckOut])
 @in_project(Action.VIEW)
 def list_checks(request: Any) -> Any:
-    """How the laws of every server stand."""
+    """Return the state of every server's invariant checks."""
     return checked(list(SERVERS))
 
 
 @router.post(f"{ENVIRONMENT}/checks", response=list[CheckOut])
 @in_project(Action.LAUNCH)
 def check_servers(request: Any, body: CheckServers) -> Any:
-    """Have the laws of servers run, one after the other; those that are being checked are left to it."""
+    """Run the invariant checks of servers, one after the other; checks that are already running are not restarted."""
     servers = [*SERVERS] if body.servers is None else [*dict.fromkeys(body.servers)]
     if strange := [name for name in servers if name not in SERVERS]:
-        raise Refused(422, f"There is no server {strange[0]!r}.", "body.servers", "`GET /servers` lists them.")
+        raise Refused(422, f"Unknown server {strange[0]!r}.", "body.servers", "`GET /servers` lists them.")
     if why := ask(servers):
         raise Refused(503, why, "", "Send the request again in a moment.")
     return checked(servers)
@@ -125,7 +125,7 @@ def checked(servers: list[str]) -> list[dict[str, Any]]:
 @router.get(GRAPH, response=GraphOut)
 @in_project(Action.VIEW)
 def read_graph(request: Any) -> Any:
-    """Which tool feeds which, as proven by running them."""
+    """Return the dependencies between tools, as verified by running them."""
     job, proven = newest(request.project)
     if proven is None:
         return {"job": job, "current": None, "tools": [], "edges": []}
@@ -136,5 +136,5 @@ def read_graph(request: Any) -> Any:
 @router.post(f"{GRAPH}/prove", response=JobOut)
 @in_project(Action.LAUNCH)
 def prove_graph(request: Any) -> Any:
-    """Have the graph of the servers as they are now proven; one job at a time, which is the answer."""
+    """Rebuild the graph with the current servers. Only one such job runs at a time; returns the job."""
     return Job.objects.select_related("created_by").get(pk=launch(request.project, request.user).pk)

@@ -35,13 +35,13 @@ Launch = body_of(
     "LaunchEvaluation",
     optional=True,
     benchmark=(str, Field(max_length=40, description=f"One of {', '.join(KNOWN)}.")),
-    policy=(str, Field(max_length=400, description="Any value that GET /policies lists; it says what each is.")),
-    options=(dict[str, str], Field({}, max_length=40, description="The benchmark's own, by name.")),
+    policy=(str, Field(max_length=400, description="Any `policy` value listed by GET /policies.")),
+    options=(dict[str, str], Field({}, max_length=40, description="Benchmark-specific options, by name.")),
 )
 
 
 class EvaluationOut(Schema):
-    """An evaluation; `overall` is from 0 to 1, and null until every category has a score."""
+    """An evaluation; `overall` is from 0 to 1, null until every category has a score."""
 
     number: int
     name: str
@@ -85,7 +85,7 @@ class EvaluationRow(EvaluationOut):
 
 
 class EvaluationDetail(EvaluationOut):
-    """`report` is there once it is done."""
+    """`report` is available once the evaluation is done."""
 
     settings: dict[str, Any]
     report: dict[str, Any] | None
@@ -117,11 +117,11 @@ def list_evaluations(
     benchmark: Annotated[str, Query(max_length=40)] = "",
     run: Annotated[int | None, Query(ge=1, le=10**9 - 1)] = None,
     state: State | None = None,
-    sort: Annotated[str, Query(max_length=40, description="A column, such as -overall; the newest first.")] = "",
+    sort: Annotated[str, Query(max_length=40, description="Column, such as -overall; default: newest first.")] = "",
     cursor: Cursor = "",
     limit: Limit = 25,
 ) -> Any:
-    """The project's evaluations as their table has them."""
+    """List the project's evaluations as in the table."""
     asked = posted({"q": q, "benchmark": benchmark, "run": run, "state": state, "sort": sort})
     found = EvaluationFilter(asked, listed(Evaluation.objects.filter(project=request.project)), request.project)
     if not found.is_valid():
@@ -132,16 +132,16 @@ def list_evaluations(
 @router.post(EVALUATIONS, response={201: EvaluationDetail})
 @in_project(Action.LAUNCH)
 def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
-    """Put an evaluation of a policy on a benchmark into the queue."""
+    """Queue an evaluation of a policy on a benchmark."""
     told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     told |= {f"{OPTION}{name}": value for name, value in told.pop("options", {}).items()}
     if told["benchmark"] not in KNOWN:
         do = f"Choose one of {', '.join(KNOWN)}."
-        raise Refused(422, "There is no such benchmark.", "body.benchmark", do)
+        raise Refused(422, "Unknown benchmark.", "body.benchmark", do)
     data = posted({"trials": 1, "style": "tools"} | told)
     form = EvaluationForm(request.project, chosen(data), data)
     if strange := [name for name in data if name not in form.fields]:
-        raise Refused(422, "This benchmark has no such option.", f"body.options.{strange[0]}", "Leave it out.")
+        raise Refused(422, "This benchmark has no such option.", f"body.options.{strange[0]}", "Remove it.")
     for option in form.options:
         data.setdefault(option.name, option.field.initial or "")
     if not form.is_valid():
@@ -154,7 +154,7 @@ def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-
 @router.get(EVALUATION, response=EvaluationDetail)
 @in_project(Action.VIEW)
 def read_report(request: Any, evaluation: Number) -> Any:
-    """One evaluation with its report, once it is done."""
+    """Return one evaluation, with its report once it is done."""
     return evaluation_of(request.project, evaluation)
 
 
@@ -167,7 +167,7 @@ def list_evaluation_items(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Any:
-    """The items that were run, as they ended."""
+    """List the evaluated items in the order they finished."""
     rows = evaluation_of(request.project, evaluation).items.all()
     rows = rows.filter(passed=result == "passed") if result else rows
     return by_key(rows, "pk", cursor, limit, downwards=False)
@@ -176,7 +176,7 @@ def list_evaluation_items(
 @router.get(f"{EVALUATION}/items.jsonl")
 @in_project(Action.VIEW)
 def export_evaluation_items(request: Any, evaluation: Number) -> Any:
-    """What became of every item, as JSON lines."""
+    """Export the result of every item as JSON lines."""
     rows = evaluation_of(request.project, evaluation).items.order_by("pk")
     names = ("item", "category", "passed", "value", "goal_success", "failure", "steps", "calls", "tokens", "seconds")
     return lines(rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")

@@ -19,17 +19,17 @@ from ..schemas import Strict
 from .run_metrics import Step
 from .runs import RUN
 
-router = Router(tags=["Curves and rollouts"])
+router = Router(tags=["Metrics and rollouts"])
 EXPORT = f"{RUN}/checkpoints/{{int:step}}/export"
-Merged = Annotated[bool, Query(description="The one whose adapter is added to the weights of its model.")]
+Merged = Annotated[bool, Query(description="The export with the adapter merged into the base weights.")]
 
 
 class MakeExport(Strict):
-    merged: bool = Field(False, description="Add an adapter to the weights of its model.")
+    merged: bool = Field(False, description="Merge the adapter into the base weights.")
 
 
 class ExportOut(Schema):
-    """`why` says why there is none, as far as one was asked for. A run keeps one export at a time."""
+    """`why` is the error, if a requested export failed. A run keeps one export at a time."""
 
     name: str
     state: Literal["none", "working", "ready", "failed"]
@@ -39,19 +39,19 @@ class ExportOut(Schema):
 @router.post(EXPORT, response=ExportOut)
 @in_project(Action.LAUNCH)
 def make_export(request: Any, run: Number, step: Step, body: MakeExport) -> Any:
-    """Have an export of a checkpoint made, unless it is there; the run's export before it goes."""
+    """Start exporting a checkpoint unless the export exists; it replaces the run's previous export."""
     found = run_of(request.project, run)
     checkpoint_of(found, step)
     export = Export(found.job, step, body.merged)
     if not ask(export):
-        raise Refused(503, "The export was not begun: the broker does not answer.", "", "Try again in a moment.")
+        raise Refused(503, "Export not started: the message broker does not respond.", "", "Try again in a moment.")
     return serialize_export(export)
 
 
 @router.get(EXPORT, response=ExportOut)
 @in_project(Action.VIEW)
 def read_export(request: Any, run: Number, step: Step, merged: Merged = False) -> Any:
-    """How the export of a checkpoint stands."""
+    """Return the state of a checkpoint's export."""
     found = run_of(request.project, run)
     export = Export(found.job, step, merged)
     if not export.ready:
@@ -62,7 +62,7 @@ def read_export(request: Any, run: Number, step: Step, merged: Merged = False) -
 @router.get(f"{EXPORT}/files")
 @in_project(Action.VIEW)
 def download_export(request: Any, run: Number, step: Step, merged: Merged = False) -> Any:
-    """The folder that was made, as a zip that is made while it is sent."""
+    """Download the exported folder as a streamed zip."""
     return sent(run_of(request.project, run), step, merged)
 
 

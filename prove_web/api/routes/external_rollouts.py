@@ -22,7 +22,7 @@ from ..schemas import Strict
 from .external_runs import Step, explained
 from .runs import RUN
 
-router = Router(tags=["Runs trained elsewhere"])
+router = Router(tags=["External runs"])
 MOST_MESSAGES = 1_000  # of a conversation
 REFUSED = SUCCEEDED - 1  # the level of a call that its server did not do
 LARGEST = 1e15  # so that means and differences are numbers, too
@@ -31,63 +31,64 @@ Part = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class CallIn(Strict):
-    """A tool call as the model wrote it, and what came of it."""
+    """A tool call as the model wrote it, and its result."""
 
     tool: str = Field(max_length=200)
-    arguments: dict[str, Any] | None = Field(None, description="null where they could not be read.")
-    result: str | None = Field(None, description="What the model was shown; else the next message of the tool.")
-    ok: bool = Field(True, description="false where the tool refused it or failed.")
+    arguments: dict[str, Any] | None = Field(None, description="null if they could not be parsed.")
+    result: str | None = Field(None, description="Observation shown to the model; default: the next tool message.")
+    ok: bool = Field(True, description="false if the call was refused or failed.")
 
 
 class MessageIn(Strict):
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
-    calls: list[CallIn] = Field([], max_length=200, description="Those that an assistant's message makes.")
+    calls: list[CallIn] = Field([], max_length=200, description="Tool calls of an assistant message.")
 
 
 Messages = Annotated[list[MessageIn], Field(max_length=MOST_MESSAGES)]
 
 
 class RolloutIn(Strict):
-    """One answer to a prompt: its text, or the messages of a conversation with tools."""
+    """One rollout of a prompt: its completion text, or the messages of a conversation with tools."""
 
     completion: str | Messages
-    calls: list[CallIn] = Field([], max_length=200, description="Where the completion is a text.")
-    reward: Value | None = Field(None, description="null of one that failed for no fault of the policy.")
-    parts: dict[Part, Value] = Field({}, max_length=50, description="What the reward is made of, by any name.")
-    advantage: Value | None = Field(None, description="Left out of a whole group: reward less the group's mean.")
+    calls: list[CallIn] = Field([], max_length=200, description="Only if the completion is text.")
+    reward: Value | None = Field(None, description="null if it failed for reasons outside the policy.")
+    parts: dict[Part, Value] = Field({}, max_length=50, description="Reward components, by any name.")
+    advantage: Value | None = Field(None, description="If omitted by the whole group: reward minus group mean.")
     end: End = "answered"
-    tokens: int | None = Field(None, ge=0, le=2**31 - 1, description="How many the model wrote.")
+    tokens: int | None = Field(None, ge=0, le=2**31 - 1, description="Number of generated tokens.")
     error: str = Field("", max_length=2_000)
 
 
 class GroupIn(Strict):
-    """One prompt, and the rollouts that answer it."""
+    """One prompt and its rollouts."""
 
     prompt: str | Messages
-    name: str = Field("", max_length=80, description="What it is called in every step; else it is named by its words.")
+    name: str = Field("", max_length=80, description="Name of the prompt across steps; default: derived from its text.")
     rollouts: list[RolloutIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
 
 class StepRollouts(Strict):
-    """Groups of a step. One request has a megabyte at most: what is more comes in further ones, with their `first`."""
+    """Groups of a step. One request holds at most one megabyte; send the rest in further requests with their
+    `first`."""
 
-    first: int = Field(1, ge=1, le=MOST_ROLLOUTS, description="The number of the first of these groups.")
+    first: int = Field(1, ge=1, le=MOST_ROLLOUTS, description="Number of the first of these groups.")
     groups: list[GroupIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
 
 class Stored(Schema):
-    stored: int = Field(description="Rollouts; 0 where the same were told before.")
+    stored: int = Field(description="Number of stored rollouts; 0 if the same were sent before.")
 
 
 @router.put(f"{RUN}/outside/rollouts/{{int:step}}", response=Stored)
 @in_project(Action.LAUNCH)
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
-    """Tell rollouts of a run trained elsewhere: a step's groups from `first` on, in place of all that were there."""
+    """Log the rollouts of an external run: replaces a step's groups from `first` on."""
     try:
         room_for("rollouts")
     except NoRoom as why:
-        raise Refused(507, str(why), request.path, "Tell them again once there is room.") from None
+        raise Refused(507, str(why), request.path, "Send them again once there is free disk space.") from None
     groups = [
         ExternalGroup(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups
     ]

@@ -25,7 +25,7 @@ from ..permissions import in_project
 from ..schemas import Strict
 from .runs import RUN, RUNS, RunDetail
 
-router = Router(tags=["Runs trained elsewhere"])
+router = Router(tags=["External runs"])
 AT_ONCE = 1_000  # points of a request
 Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Value = Annotated[float, Field(allow_inf_nan=False, strict=True)] | Literal["NaN", "Infinity", "-Infinity"]
@@ -33,11 +33,11 @@ Name = Annotated[str, Field(max_length=10 * LONGEST)]
 
 
 class OutsideRun(Strict):
-    """A run that some other program trains."""
+    """A run trained by another program."""
 
     name: str = Field(max_length=500)
-    key: str = Field("", max_length=200, description="Your own name for it; asked for again, it is the same run.")
-    config: dict[str, Any] = Field({}, description="Its settings, as you like them.")
+    key: str = Field("", max_length=200, description="Your identifier; the same key returns the same run.")
+    config: dict[str, Any] = Field({}, description="Hyperparameters, in any structure.")
     tags: list[Annotated[str, Field(max_length=200)]] = Field([], max_length=200)
     notes: str = Field("", max_length=50_000)
     total_steps: int | None = Field(None, ge=1, le=2**31 - 1)
@@ -45,18 +45,18 @@ class OutsideRun(Strict):
         create.SILENT_AFTER,
         ge=create.SHORTEST_SILENCE,
         le=create.LONGEST_SILENCE,
-        description="Seconds without a word after which it counts as lost.",
+        description="Seconds without a heartbeat until the run counts as lost.",
     )
     started_at: datetime | None = None
-    host: str = Field("", max_length=200, description="Where it is trained.")
+    host: str = Field("", max_length=200, description="Host name of the training machine.")
 
 
 class PointIn(Strict):
     step: Step
     metrics: dict[Name, Value | None] = Field(
-        max_length=500, description="By any name; null where nothing is known, “NaN” or “Infinity” where it is that."
+        max_length=500, description="By any name; null for missing values, “NaN” or “Infinity” as strings."
     )
-    time: datetime | None = Field(None, description="When it was measured.")
+    time: datetime | None = Field(None, description="Time of the measurement.")
 
     @property
     def told(self) -> MetricPoint:
@@ -64,21 +64,21 @@ class PointIn(Strict):
 
 
 class Tell(Strict):
-    """Points; a request without any says that the program is alive."""
+    """Metric points; an empty request is a heartbeat."""
 
     points: list[PointIn] = Field([], max_length=AT_ONCE)
-    held_out: list[PointIn] = Field([], max_length=AT_ONCE, description="Measured on what it does not train on.")
+    held_out: list[PointIn] = Field([], max_length=AT_ONCE, description="Metrics on held-out data.")
     total_steps: int | None = Field(None, ge=1, le=2**31 - 1)
 
 
 class Ending(Strict):
     state: Literal["done", "failed", "stopped"]
     error: str = Field("", max_length=20_000)
-    result: dict[str, Any] = Field({}, description="What it came to, as you like it.")
+    result: dict[str, Any] = Field({}, description="Final results, in any structure.")
 
 
 class Heard(Schema):
-    """`stored` are the steps that were new or other than before; `stop` is not empty where people asked it to stop."""
+    """`stored` is the number of new or changed steps; `stop` is non-empty if a stop was requested."""
 
     state: str
     stop: str
@@ -89,11 +89,11 @@ class Heard(Schema):
 @router.post(f"{RUNS}/outside", response={200: RunDetail, 201: RunDetail})
 @in_project(Action.LAUNCH)
 def make_outside_run(request: Any, body: OutsideRun) -> Any:
-    """Make a run that is trained elsewhere; 200 where there is one of this key already."""
+    """Create an external run; 200 if a run with this key exists."""
     told = body.dict()
     told["total"] = told.pop("total_steps")
     if told["started_at"] is not None and told["started_at"].tzinfo is None:
-        raise Refused(422, "started_at lacks a time zone.", "body.started_at", "Write one, such as +00:00.")
+        raise Refused(422, "started_at has no time zone.", "body.started_at", "Add one, such as +00:00.")
     with explained():
         run, new = create.make(request.project, request.user, create.Wanted(**told))
     return Status(201 if new else 200, run_of(request.project, run.number))
@@ -102,10 +102,10 @@ def make_outside_run(request: Any, body: OutsideRun) -> Any:
 @router.post(f"{RUN}/tell", response=Heard)
 @in_project(Action.LAUNCH)
 def tell_run(request: Any, run: Number, body: Tell) -> Any:
-    """Tell what a run trained elsewhere measured; what is told twice is stored once."""
+    """Log metrics of an external run; repeated points are stored once."""
     found = run_of(request.project, run)
     if any(each.time is not None and each.time.tzinfo is None for each in (*body.points, *body.held_out)):
-        raise Refused(422, "A point's time lacks a time zone.", "body.points", "Write one, such as +00:00.")
+        raise Refused(422, "A point's time has no time zone.", "body.points", "Add one, such as +00:00.")
     told = {"points": [each.told for each in body.points], "held_out": [each.told for each in body.held_out]}
     with explained():
         stored = ingest.tell(found, told, body.total_steps)
@@ -117,7 +117,7 @@ def tell_run(request: Any, run: Number, body: Tell) -> Any:
 @router.post(f"{RUN}/end", response=RunDetail)
 @in_project(Action.LAUNCH)
 def end_run(request: Any, run: Number, body: Ending) -> Any:
-    """Say how a run trained elsewhere ended."""
+    """Finish an external run with its final state."""
     with explained():
         ingest.end(run_of(request.project, run), State(body.state), body.error, body.result)
     return run_of(request.project, run)
@@ -128,7 +128,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except NotOutside as why:
-        do = "Make a run of your own to tell of; what can be asked of this one is to stop and to resume."
+        do = "Create an external run to log to; this run can only be stopped and resumed."
         raise Refused(409, str(why), "run", do) from None
     except InvalidRunData as why:
         raise Refused(422, str(why), f"body.{why.where}", "Change it and send the request again.") from None

@@ -34,17 +34,17 @@ BINARY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"t
 
 class FileIn(Strict):
     name: str = Field(max_length=500)
-    size: int = Field(ge=0, le=10**15, description="In bytes, as it is sent.")
+    size: int = Field(ge=0, le=10**15, description="File size in bytes.")
 
 
 class UploadOut(Schema):
-    """A file on its way: `received` bytes of `size` are here, and the next piece begins there."""
+    """An upload: `received` of `size` bytes have arrived; the next chunk starts there."""
 
     id: UUID
     name: str
     size: int
     received: int
-    most: int = Field(description="Bytes of a piece.")
+    most: int = Field(description="Maximum chunk size in bytes.")
 
     @staticmethod
     def resolve_most(upload: Upload) -> int:
@@ -52,24 +52,24 @@ class UploadOut(Schema):
 
 
 class ReadAs(Strict):
-    """How a file is to be read; what is left out is as the file seems to be meant."""
+    """How to read the file; omitted options are detected."""
 
     format: str = Field("", max_length=40, description="; ".join(f"{name}: {title}" for name, title in TITLES.items()))
-    split: Literal["", "train", "held_out"] = Field("", description="Empty: as the file or its format says.")
+    split: Literal["", "train", "held_out"] = Field("", description="Empty: as given by the file or its format.")
     columns: dict[str, Annotated[str, Field(max_length=500)]] = Field(
         {},
         max_length=len(FIELDS),
-        description="Of a table, its column for " + "; ".join(f"{name}: {told}" for name, told in FIELDS.items()),
+        description="For tables, the column of " + "; ".join(f"{name}: {told}" for name, told in FIELDS.items()),
     )
 
 
 class StartImport(ReadAs):
-    name: str = Field("", max_length=LONGEST, description="Of the data set; the file's, if left out.")
-    keep_good: bool = Field(False, description="Import the good rows where others are bad.")
+    name: str = Field("", max_length=LONGEST, description="Dataset name; default: the file name.")
+    keep_good: bool = Field(False, description="Import the valid rows even if others are invalid.")
 
 
 class RowOut(Schema):
-    """A row as it would come in, and `why` where it would not. `tools` is how many it offers."""
+    """A row as it would be imported, and `why` if it would not. `tools` is the number of offered tools."""
 
     number: int
     what: str
@@ -80,7 +80,7 @@ class RowOut(Schema):
 
 
 class ImportPreview(Schema):
-    """The first rows, and how they were read. `columns` are the file's own."""
+    """The first rows and how they were read. `columns` are the file's columns."""
 
     format: str
     unit: str
@@ -91,7 +91,7 @@ class ImportPreview(Schema):
 
 
 class FaultRow(Schema):
-    """A row that made nothing: `place` says of what kind `number` is, `begins` how it begins."""
+    """An invalid row: `place` is the unit of `number`, `begins` its first characters."""
 
     place: str
     number: int
@@ -102,17 +102,17 @@ class FaultRow(Schema):
 @router.post(IMPORTS, response={201: UploadOut})
 @in_project(Action.LAUNCH)
 def begin_import(request: Any, body: FileIn) -> Any:
-    """Announce a file; its bytes follow in pieces. It is forgotten after a day."""
+    """Start an upload; send the bytes in chunks. Uploads expire after a day."""
     try:
         return uploads.begin(request.project, body.name, body.size)
     except (NotTaken, NoRoom, OSError) as why:
-        raise Refused(422, why_not(why), "body.size", "Choose another file, or part it.") from None
+        raise Refused(422, why_not(why), "body.size", "Choose another file, or split it.") from None
 
 
 @router.get(IMPORT, response=UploadOut)
 @in_project(Action.LAUNCH)
 def read_import(request: Any, upload: UUID) -> Any:
-    """How much of a file is here: who was cut off goes on from there."""
+    """Return how much of a file has arrived, to resume an interrupted upload."""
     return upload_of(request.project, upload)
 
 
@@ -121,27 +121,27 @@ def read_import(request: Any, upload: UUID) -> Any:
 def send_piece(
     request: Any,
     upload: UUID,
-    at: Annotated[int, Query(ge=0, le=10**15, description="How many bytes of the file come before this piece.")] = 0,
+    at: Annotated[int, Query(ge=0, le=10**15, description="Byte offset of this chunk.")] = 0,
 ) -> Any:
-    """Send the next piece, as bytes. 409 where it does not follow what is here."""
+    """Upload the next chunk as raw bytes. 409 if it does not start at the received offset."""
     found = upload_of(request.project, upload)
     length = request.headers.get("Content-Length", "")
     if not (length.isascii() and length.isdecimal() and len(length) < 16 and 0 < int(length) <= uploads.PIECE):
-        raise Refused(422, f"A piece has 1 to {uploads.PIECE:,} bytes.", "body", "Send it as application/octet-stream.")
+        raise Refused(422, f"A chunk has 1 to {uploads.PIECE:,} bytes.", "body", "Send it as application/octet-stream.")
     if at != found.received:
-        told = f"{found.received:,} bytes are here; send what follows them."
-        raise Refused(409, told, "query.at", f"Go on at {found.received}.")
+        told = f"{found.received:,} bytes have arrived; the chunk must start there."
+        raise Refused(409, told, "query.at", f"Continue at {found.received}.")
     try:
         found.add(at, iter(lambda: request.read(1 << 16), b""))
     except (NotTaken, NoRoom, OSError) as why:
-        raise Refused(422, why_not(why), "body", "Ask how much is here, and go on from there.") from None
+        raise Refused(422, why_not(why), "body", "Read the upload state and continue from there.") from None
     return found
 
 
 @router.post(f"{IMPORT}/preview", response=ImportPreview)
 @in_project(Action.LAUNCH)
 def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
-    """The first rows of a file as they would come in. Nothing is made."""
+    """Preview the first rows of a file as they would be imported. Nothing is created."""
     _, seen, form = looked_at(request.project, upload, body)
     rows = previewed(seen, form.asked)
     known = {"format": form.asked.format, "unit": seen.unit, "columns": list(map(str, seen.first))}
@@ -151,7 +151,7 @@ def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
 @router.post(f"{IMPORT}/start", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def start_import(request: Any, upload: UUID, body: StartImport) -> Any:
-    """Have a job make a data set of the file. What became of its rows is in the job's result and in the faults."""
+    """Start the import job that creates a dataset from the file. The job's result and the faults report on the rows."""
     found, seen, form = looked_at(request.project, upload, body)
     return reload_dataset(request, launch(request.project, request.user, found, form, seen))
 
@@ -159,7 +159,7 @@ def start_import(request: Any, upload: UUID, body: StartImport) -> Any:
 @router.get(f"{DATASET}/faults", response=Piece[FaultRow])
 @in_project(Action.VIEW)
 def list_import_faults(request: Any, dataset: Number, cursor: Cursor = "", limit: Limit = 100) -> Any:
-    """The rows of an imported file that were bad, up to 10,000 of them."""
+    """List the invalid rows of an imported file, up to 10,000."""
     return by_place(faults_of(one_of(request.project, dataset)), cursor, limit)
 
 
@@ -167,17 +167,17 @@ def looked_at(project: Any, upload: UUID, body: ReadAs) -> tuple[Upload, Sample,
     """A file that is here, its first rows, and the form that says how it is read. Raises Refused."""
     found = upload_of(project, upload)
     if not found.whole:
-        missing = f"{found.received:,} of {found.size:,} bytes are here."
-        raise Refused(409, missing, "upload", "Send the rest first.")
+        missing = f"{found.received:,} of {found.size:,} bytes have arrived."
+        raise Refused(409, missing, "upload", "Upload the rest first.")
     seen = sample(found)
     if seen.problem:
-        raise Refused(422, seen.problem, "upload", "Mend the file, and send it anew.")
+        raise Refused(422, seen.problem, "upload", "Fix the file and upload it again.")
     told = body.dict(exclude_unset=True)
     columns = {COLUMN + name: column for name, column in told.pop("columns", {}).items()}
     form = read_as(found, seen, told | columns)
     if strange := [*columns.keys() - form.fields.keys()]:
         name = strange[0].removeprefix(COLUMN)
-        raise Refused(422, f"No column is asked for as “{name}”.", "body.columns", f"Take {', '.join(FIELDS)}.")
+        raise Refused(422, f"Unknown field “{name}”.", "body.columns", f"Choose from {', '.join(FIELDS)}.")
     if not form.is_valid():
         raise ill_filled({place(name): said for name, said in form.errors.items()})
     return found, seen, form

@@ -52,7 +52,7 @@ class LogOut(Schema):
 @router.get(JOBS, response=Piece[JobOut])
 @in_project(Action.VIEW)
 def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The project's jobs, the newest first."""
+    """List the project's jobs, newest first."""
     rows: QuerySet = Job.objects.kept().filter(project=request.project)
     rows = rows.select_related("created_by").defer("spec", "result").order_by("-created_at", "-pk")
     return by_place(rows.filter(state=state) if state else rows, cursor, limit)
@@ -61,14 +61,14 @@ def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", lim
 @router.get(JOB, response=JobOut)
 @in_project(Action.VIEW)
 def read_job(request: Any, job: UUID) -> Any:
-    """One job and how it stands."""
+    """Return one job and its state."""
     return one_of(request.project, job)
 
 
 @router.get(f"{JOB}/log", response=LogOut)
 @in_project(Action.VIEW)
 def read_log(request: Any, job: UUID) -> Any:
-    """The last lines of a job's log."""
+    """Return the last lines of a job's log."""
     return {"text": tail(one_of(request.project, job).folder / LOG)}
 
 
@@ -77,10 +77,10 @@ def read_log(request: Any, job: UUID) -> Any:
 def list_events(
     request: Any,
     job: UUID,
-    after: Annotated[int, Field(ge=0, le=2**63 - 1), Description("`id` of the last event that is known.")] = 0,
+    after: Annotated[int, Field(ge=0, le=2**63 - 1), Description("`id` of the last known event.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Any:
-    """What a job reported after an event, oldest first; ask again with the last `id` to hear what is new."""
+    """List a job's events after a given one, oldest first; request again with the last `id` to get new ones."""
     rows = JobEvent.objects.filter(job=one_of(request.project, job), pk__gt=after).order_by("pk")
     found = list(rows[: limit + 1])
     return {"items": found[:limit], "next": str(found[limit - 1].pk) if len(found) > limit else None}
@@ -89,24 +89,24 @@ def list_events(
 @router.post(f"{JOB}/stop", response=JobOut)
 @in_project(Action.LAUNCH)
 def stop_job(request: Any, job: UUID, body: Stop) -> Any:
-    """Ask a job to stop after its step, with a checkpoint, or now. Asking twice is asking once."""
+    """Stop a job after its step, with a checkpoint, or now. Repeating the request has no further effect."""
     return request_stop(one_of(request.project, job), body.level)
 
 
 @router.post(f"{JOB}/resume", response=JobOut)
 @in_project(Action.LAUNCH)
 def resume_job(request: Any, job: UUID) -> Any:
-    """Go on with a job that was stopped, failed or lost."""
+    """Resume a job that was stopped, failed or lost."""
     return resumed(one_of(request.project, job))
 
 
 @router.post(f"{JOB}/move", response=JobOut)
 @in_project(Action.LAUNCH)
 def move_job(request: Any, job: UUID, body: Move) -> Any:
-    """Have a job that waits started before or after others of this project in its queue."""
+    """Move a queued job before or after other jobs of this project in its queue."""
     found = one_of(request.project, job)
     if move(found, body.to) < 0:
-        raise Refused(409, f"“{found.title}” has left the queue meanwhile.", "job", "Nothing was moved.")
+        raise Refused(409, f"“{found.title}” is no longer queued.", "job", "Nothing was moved.")
     return one_of(request.project, job)
 
 
@@ -114,4 +114,4 @@ def resumed(job: Job) -> Job:
     try:
         return resume(job)
     except NotNow as error:
-        raise Refused(409, str(error), "", "Look at its state first.") from None
+        raise Refused(409, str(error), "", "Check the job's state first.") from None

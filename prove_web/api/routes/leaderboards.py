@@ -28,7 +28,7 @@ BOARDS = "/{slug:organisation}/{slug:project}/leaderboards"
 
 
 class ComparedPart(Schema):
-    """A category, or all tasks that both ran: both scores and their paired difference with its interval, in percent."""
+    """A category, or all tasks run by both: both scores and their paired difference with its interval, in percent."""
 
     name: str
     items: int
@@ -46,7 +46,7 @@ class ComparedPart(Schema):
 
 
 class FlipOut(Schema):
-    """A task that is worth more or less the second time, from 0 to 1; the items in which the two differ."""
+    """A task whose score, from 0 to 1, changed between the evaluations, with both items."""
 
     task: str
     category: str
@@ -65,7 +65,7 @@ class FlipOut(Schema):
 
 
 class EvaluationsCompared(Schema):
-    """The other evaluation counts as before, this one as after."""
+    """`before` is the other evaluation, `after` this one."""
 
     before: int
     after: int
@@ -76,7 +76,7 @@ class EvaluationsCompared(Schema):
 
 
 class CellOut(Schema):
-    """A score in percent with its interval, where that is known."""
+    """A score in percent, with its interval if known."""
 
     accuracy: float
     low: float | None
@@ -84,8 +84,8 @@ class CellOut(Schema):
 
 
 class StandingOut(Schema):
-    """The best evaluation of a model; `of` is how many there are of it. Who ran fewer tasks than others has no rank.
-    `base` is an evaluation of what its run started from."""
+    """The best evaluation of a model; `of` is the model's number of evaluations. Models that ran fewer tasks than
+    others have no rank. `base` is an evaluation of the policy that its run started from."""
 
     rank: int | None
     evaluation: int
@@ -123,7 +123,7 @@ class Leaderboard(Schema):
 
 
 class Listed(Schema):
-    """A benchmark with the first of its newest board, and the best of the paper."""
+    """A benchmark with the top row of its newest leaderboard, and the best of the paper."""
 
     benchmark: str
     title: str
@@ -136,12 +136,12 @@ class Listed(Schema):
 @router.get(f"{EVALUATION}/compare/{{int:twin}}", response=EvaluationsCompared)
 @in_project(Action.VIEW)
 def compare_evaluations(request: Any, evaluation: Number, twin: Number) -> Any:
-    """An evaluation beside another, which counts as before: paired task by task, with what flipped each way."""
+    """Compare an evaluation with another, which counts as before: paired by task, with regressions and fixes."""
     second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, twin)
     try:
         found = comparison_of(first, second)
     except NotComparable as why:
-        raise Refused(409, str(why), "twin", "Name one of the same benchmark, version and settings.") from None
+        raise Refused(409, str(why), "twin", "Choose one with the same benchmark, version and settings.") from None
     told = {name: getattr(found, name) for name in ("whole", "categories", "gained", "lost")}
     return told | {"before": first.number, "after": second.number}
 
@@ -149,7 +149,7 @@ def compare_evaluations(request: Any, evaluation: Number, twin: Number) -> Any:
 @router.get(BOARDS, response=list[Listed])
 @in_project(Action.VIEW)
 def list_leaderboards(request: Any) -> Any:
-    """Every benchmark with the best of the project and of the paper."""
+    """List every benchmark with the best results of the project and of the paper."""
     found = ended(request.project)
     entries = [entry(name, [one for one in found if one.benchmark == name]) for name in names_of(found)]
     return [
@@ -167,12 +167,12 @@ def list_leaderboards(request: Any) -> Any:
 def read_leaderboard(
     request: Any,
     benchmark: str,
-    sort: Annotated[str, Query(max_length=80, description="A column, such as -overall.")] = "",
+    sort: Annotated[str, Query(max_length=80, description="Column, such as -overall.")] = "",
 ) -> Any:
-    """One benchmark: its boards by version and settings, and the paper's rows."""
+    """Return one benchmark's leaderboards by version and settings, and the paper's rows."""
     found = ended(request.project, benchmark)
     if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
-        raise Http404(f"There is no benchmark {benchmark[:60]!r}, and none of that name was evaluated here.")
+        raise Http404(f"Unknown benchmark {benchmark[:60]!r}, with no evaluations in this project.")
     shown = [
         {
             "version": one.version,

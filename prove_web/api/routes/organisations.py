@@ -44,20 +44,20 @@ class MemberOut(Schema):
 
 
 class DeleteProject(Strict):
-    name: str = Field(max_length=500, description="Of the project, as it stands: all that is in it goes with it.")
+    name: str = Field(max_length=500, description="The exact project name, to confirm. Deletes all of its contents.")
 
 
 @router.get(f"{ORGANISATION}/members", response=list[MemberOut])
 @in_organisation(Action.VIEW)
 def list_members(request: Any) -> Any:
-    """The members of a team, with their roles."""
+    """List the team's members and their roles."""
     return request.organisation.memberships.select_related("user").order_by("user__username")
 
 
 @router.post(f"{ORGANISATION}/projects", response={201: ProjectOut})
 @in_organisation(Action.MANAGE)
 def make_project(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """Make a project. Without an address of its own it has one made of its name."""
+    """Create a project. Its URL name defaults to one derived from its name."""
     form = NewProject(posted(body.dict(exclude_unset=True)), organisation=request.organisation)
     if not form.is_valid():
         raise ill_filled(form.errors)
@@ -69,22 +69,22 @@ def make_project(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
 @router.post(f"{ORGANISATION}/{{slug:project}}/delete", response=DeletionOut)
 @in_project(Action.MANAGE)
 def delete_project(request: Any, body: DeleteProject) -> Any:
-    """Put a project with all that is in it into the team's bin, from where it can be restored for a while."""
+    """Move a project and everything in it to the team's trash, where it can be restored for a limited time."""
     if body.name.strip() != request.project.name:
-        told = f"To delete it, send its name as it stands: {request.project.name}"
-        raise Refused(422, told, "body.name", "Mind capitals and spaces.")
+        told = f"The name does not match. Expected: {request.project.name}"
+        raise Refused(422, told, "body.name", "Send the exact name, including capitals and spaces.")
     return deleted(request, request.project)
 
 
 @router.get(BIN, response=Piece[DeletionOut])
 @in_organisation(Action.MANAGE)
 def list_deleted_projects(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The projects in the team's bin, the newest first."""
+    """List the projects in the team's trash, newest first."""
     return by_place(of_projects(request.organisation).waiting(), cursor, limit)
 
 
 @router.post(f"{BIN}/{{int:gone}}/restore", response=Restored)
 @in_organisation(Action.MANAGE)
 def restore_project(request: Any, gone: Key) -> Any:
-    """Take a project out of the team's bin, as it was."""
+    """Restore a project from the team's trash."""
     return restored(get_object_or_404(of_projects(request.organisation), pk=gone))

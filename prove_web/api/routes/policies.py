@@ -17,11 +17,11 @@ router = Router(tags=["Runs"])
 
 
 class PolicyOut(Schema):
-    """A policy, by the value that `policy` takes."""
+    """A policy, identified by the value that `policy` takes."""
 
     policy: str
     title: str
-    group: str = Field(description="What kind of policy it is; empty where it is alone of its kind.")
+    group: str = Field(description="Group of the policy; empty if it has none.")
     trains: bool = Field(description="Whether a run can start from it.")
     evaluates: bool = Field(description="Whether it can be evaluated.")
 
@@ -29,7 +29,7 @@ class PolicyOut(Schema):
 @router.get("/{slug:organisation}/{slug:project}/policies", response=list[PolicyOut])
 @in_project(Action.VIEW)
 def list_policies(request: Any) -> Any:
-    """The policies that a run of this project can start from, and those that can be evaluated."""
+    """List the policies that a run of this project can start from, and those that can be evaluated."""
     train = {name for name, _ in flat(policy_choices(request.project))}
     return [
         {"policy": name, "title": title, "group": group, "trains": name in train, "evaluates": True}

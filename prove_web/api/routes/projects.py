@@ -34,7 +34,7 @@ class Me(Schema):
 @router.get("/projects", response=list[ProjectOut])
 @signed_in
 def list_projects(request: Any) -> Any:
-    """The projects that whoever asks may see, with their role in each."""
+    """List the projects you have access to, with your role in each."""
     found = Project.objects.of(request.user).select_related("organisation").order_by("organisation__slug", "slug")
     if isinstance(request.auth, ApiToken):
         found = found.filter(organisation=request.auth.organisation)
@@ -55,7 +55,7 @@ def list_projects(request: Any) -> Any:
 @router.get("/me", response=Me)
 @signed_in
 def who_am_i(request: Any) -> Any:
-    """Whose requests these are, and what the token may be used for."""
+    """Return the authenticated user, and the token's scopes."""
     token = request.auth if isinstance(request.auth, ApiToken) else None
     return {
         "username": request.user.get_username(),

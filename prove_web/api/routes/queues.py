@@ -33,30 +33,30 @@ router = Router(tags=["Review"])
 QUEUES = "/{slug:organisation}/{slug:project}/review"
 QUEUE = QUEUES + "/{int:queue}"
 STATES = Literal["", "open", "conflict", "settled"]
-PEOPLE = (list[str] | None, Field(None, max_length=1_000, description="Usernames of those it is dealt out among."))
+PEOPLE = (list[str] | None, Field(None, max_length=1_000, description="Usernames of the assigned reviewers."))
 Make = body_of(
     NewQueue,
     "MakeQueue",
     optional=True,
     people=PEOPLE,
     name=(str, Field(max_length=80)),
-    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="The first asks for the verdict.")),
+    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="The first is the verdict.")),
 )
 Change = body_of(
     QueueForm,
     "ChangeQueue",
     optional=True,
     people=PEOPLE,
-    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="Until somebody has answered.")),
+    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="Only until the first answer.")),
 )
 
 
 class Closing(Strict):
-    closed: bool = Field(True, description="False opens it again.")
+    closed: bool = Field(True, description="false reopens it.")
 
 
 class QueueOut(Schema):
-    """A queue, and how many of its items are open, in conflict and settled."""
+    """A review queue and its numbers of open, conflicting and resolved items."""
 
     number: int
     name: str
@@ -82,7 +82,7 @@ class QueueDetail(QueueOut):
 @router.get(QUEUES, response=Piece[QueueOut])
 @in_project(Action.VIEW)
 def list_queues(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
-    """The project's queues, the newest first."""
+    """List the project's review queues, newest first."""
     rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
     page = by_key(rows, "number", cursor, limit)
     stands = standings(page["items"])
@@ -111,7 +111,7 @@ def serialize_queue_detail(request: Any, queue: Queue) -> dict[str, Any]:
 @router.post(QUEUES, response={201: QueueDetail})
 @in_project(Action.LAUNCH)
 def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """A queue of what a search finds. Without questions of its own it asks those of the form."""
+    """Create a queue from a search. Without `questions` it uses the form's default questions."""
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     questions = sent.pop("questions", None)
     start = {name: field.initial for name, field in NewQueue.base_fields.items() if field.initial is not None}
@@ -139,26 +139,26 @@ def parse_questions(questions: Any) -> LabelSchema:
     try:
         return read_schema({"questions": questions})
     except BadSchema as why:
-        raise Refused(422, str(why), "body.questions", "Mend the question.") from None
+        raise Refused(422, str(why), "body.questions", "Fix the question.") from None
 
 
 @router.get(QUEUE, response=QueueDetail)
 @in_project(Action.VIEW)
 def read_queue(request: Any, queue: Number) -> Any:
-    """One queue with its questions."""
+    """Return one queue with its questions."""
     return serialize_queue_detail(request, one_queue(request.project, queue))
 
 
 @router.post(f"{QUEUE}/change", response=QueueDetail)
 @in_project(Action.LAUNCH)
 def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ignore[valid-type]
-    """Change how a queue is reviewed; what is left out stays. Its questions stay once anybody has answered."""
+    """Change a queue's settings; omitted fields stay unchanged. Questions can't change after the first answer."""
     found = one_queue(request.project, queue)
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     questions = sent.pop("questions", None)
     if questions is not None and found.items.filter(reviews__isnull=False).exists():
-        told_so = "Somebody has answered the questions of this queue, so they stay."
-        raise Refused(409, told_so, "body.questions", "Make another queue.")
+        told_so = "This queue has answers, so its questions can't be changed."
+        raise Refused(409, told_so, "body.questions", "Create another queue.")
     schema = read_schema(found.schema) if questions is None else parse_questions(questions)
     form = QueueForm(request.project, posted(as_initial(found) | called(request.project, sent)))
     if not form.is_valid():
@@ -170,7 +170,7 @@ def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ign
 @router.post(f"{QUEUE}/close", response=QueueDetail)
 @in_project(Action.LAUNCH)
 def close_queue(request: Any, queue: Number, body: Closing) -> Any:
-    """Take no more answers in a queue, or take them again; drafts are kept."""
+    """Close a queue for further answers, or reopen it; drafts are kept."""
     found = one_queue(request.project, queue)
     if body.closed != (found.closed_at is not None):
         close(found, timezone.now() if body.closed else None)
@@ -187,12 +187,12 @@ def export_labels(
     reviewer: Annotated[str, Query(max_length=150)] = "",
     q: Annotated[str, Query(max_length=1_100)] = "",
 ) -> Any:
-    """Each complete or skipped review of a queue's items, as JSON lines."""
+    """Export each complete or skipped review of a queue as JSON lines."""
     found = one_queue(request.project, queue)
     blind = Blind(request.user, request.project)
     left = narrowed(found, Narrowed(state, verdict, reviewer, q), blind)
     if left.fault:
-        raise Refused(422, left.fault, "query.q", "Change the search.")
+        raise Refused(422, left.fault, "query.q", "Change the query.")
     name = f"labels-{request.project.slug}-{found.number}.jsonl"
     audit.note(None, "exported", found, request.organisation, labels=name)
     return lines(labels(found, left.rows, blind), name)

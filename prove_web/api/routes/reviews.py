@@ -45,7 +45,7 @@ class ItemOut(Schema):
 
 
 class ReviewOut(Schema):
-    """What somebody answered: names of questions directly, those of turns and calls by number."""
+    """A review: answers by question name, those on turns and calls by number."""
 
     state: str
     answers: dict[str, Any]
@@ -61,7 +61,7 @@ class ReviewOut(Schema):
 
 
 class ItemDetail(ItemOut):
-    """`mine` is one's own review; `others` are complete ones, once one may know them."""
+    """`mine` is your own review; `others` are complete ones, if you may see them."""
 
     turns: list[dict[str, Any]]
     calls: list[dict[str, Any]]
@@ -70,21 +70,23 @@ class ItemDetail(ItemOut):
 
 
 class Said(Strict):
-    """Answers by the names of the questions. `revision` is that of the review these are written over; 0 for none."""
+    """Answers by question name. `revision` is the revision of the review being overwritten; 0 for a new one."""
 
     answers: dict[str, Answer] = Field({}, max_length=40)
-    turns: dict[int, dict[str, Answer]] = Field({}, max_length=1_000, description="By the turn's number.")
-    calls: dict[int, dict[str, Answer]] = Field({}, max_length=1_000, description="By the call's number.")
-    corrected: dict[int, dict[str, Any]] = Field({}, max_length=1_000, description="Arguments it should have had.")
+    turns: dict[int, dict[str, Answer]] = Field({}, max_length=1_000, description="By turn number.")
+    calls: dict[int, dict[str, Answer]] = Field({}, max_length=1_000, description="By call number.")
+    corrected: dict[int, dict[str, Any]] = Field(
+        {}, max_length=1_000, description="Corrected arguments by call number."
+    )
     comment: str = Field("", max_length=50_000)
     seconds: float = Field(0, ge=0, le=86_400)
     revision: int = Field(0, ge=0, le=10**9)
-    reason: str = Field("", max_length=5_000, description="Why it is accepted although its replay differs.")
+    reason: str = Field("", max_length=5_000, description="Reason for accepting although the replay differs.")
     action: Literal["finish", "draft", "skip"] = "finish"
 
 
 class Submitted(Schema):
-    """`extra`: it is one more than the item takes, so it decides nothing."""
+    """`extra`: the review exceeds the required number, so it does not affect the result."""
 
     review: ReviewOut
     extra: bool
@@ -94,7 +96,7 @@ class Submitted(Schema):
 @router.get(f"{QUEUE}/items", response=Piece[ItemOut])
 @in_project(Action.VIEW)
 def list_items(request: Any, queue: Number, state: STATES = "", cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The items of a queue, in order; of a blind one the verdicts come once one's own review is complete."""
+    """List the items of a queue in order; in a blind queue, verdicts are hidden until your own review is complete."""
     found = one_queue(request.project, queue)
     blind = Blind(request.user, request.project)
     rows = narrowed(found, Narrowed(state), blind).rows.select_related("trajectory__dataset")
@@ -123,7 +125,7 @@ def line(queue: Queue, item: Item, own: Review | None, waiting: Collection[int])
 @router.get(f"{QUEUE}/next", response=ItemOut | None)
 @in_project(Action.ANNOTATE)
 def next_to_review(request: Any, queue: Number, after: Annotated[int, Query(ge=0, le=10**9 - 1)] = 0) -> Any:
-    """The next item that needs you, held for you for a while; null where none does."""
+    """Return the next item that needs your review and lock it for you; null if there is none."""
     found = one_queue(request.project, queue)
     item = next_item(found, request.user, after)
     waiting = waiting_of(request, item) if item else ()
@@ -137,7 +139,7 @@ def waiting_of(request: Any, item: Item) -> set[int]:
 @router.get(ITEM, response=ItemDetail)
 @in_project(Action.ANNOTATE)
 def read_item(request: Any, queue: Number, position: Number) -> Any:
-    """One item: what is asked about, one's own review, and, once one may know them, those of others."""
+    """Return one item: its questions, your own review, and, if you may see them, other reviews."""
     item = item_of(request, queue, position)
     own, shape = mine(item, request.user), shape_of(item.trajectory)
     done = own is not None and own.state == Review.State.DONE
@@ -156,7 +158,7 @@ def read_item(request: Any, queue: Number, position: Number) -> Any:
 @router.put(f"{ITEM}/review", response=Submitted)
 @in_project(Action.ANNOTATE)
 def submit_review(request: Any, queue: Number, position: Number, body: Said) -> Any:
-    """Complete one's review of an item, keep it as a draft, or skip the item. 409 where it was saved elsewhere."""
+    """Complete your review of an item, save it as a draft, or skip the item. 409 if it was saved elsewhere."""
     item = item_of(request, queue, position)
     given = build_submission(item, shape_of(item.trajectory), body)
     try:
@@ -189,15 +191,15 @@ def not_taken(why: NotTaken | Drifted | NotChecked) -> Refused:
     """Why a review was not taken: 422 with what is wrong in it, 409 where something else was saved."""
     refused = refusal(why)
     faults = {f"body.{name}" if name else "body": text for name, text in refused.faults.items()}
-    do = "Give a reason to accept it all the same, or another verdict." if isinstance(why, Drifted) else ""
-    do = do or ("Read the item again, and write over what it says." if isinstance(why, Stale) else "Change it.")
+    do = "Give a reason to accept it anyway, or choose another verdict." if isinstance(why, Drifted) else ""
+    do = do or ("Read the item again and send its revision." if isinstance(why, Stale) else "Change the review.")
     return Refused(refused.status, refused.fault, next(iter(faults), "body"), do, faults)
 
 
 @router.post(f"{ITEM}/undo", response=ReviewOut)
 @in_project(Action.ANNOTATE)
 def undo_review(request: Any, queue: Number, position: Number) -> Any:
-    """Make one's complete or skipped review a draft again."""
+    """Turn your complete or skipped review back into a draft."""
     try:
         return undo(item_of(request, queue, position), request.user)
     except NotTaken as why:

@@ -26,7 +26,7 @@ REWARDS = "/{slug:organisation}/{slug:project}/rewards"
 
 
 class RewardOut(Schema):
-    """`key` is what a launch and a what-if call it; `config` has all of its weights."""
+    """`key` identifies the reward in launches and reward replay; `config` has all of its weights."""
 
     id: int
     key: str
@@ -51,7 +51,7 @@ class RewardOut(Schema):
 class RewardIn(Strict):
     name: str = Field(max_length=500)
     config: dict[str, Any] = Field(
-        max_length=40, description="The weights that are not the paper's, as `GET /what-if` tells a reward's `config`."
+        max_length=40, description="The weights that differ from the paper's, named as in `config` of `GET /what-if`."
     )
 
 
@@ -62,14 +62,14 @@ class RewardRemoved(Schema):
 @router.get(REWARDS, response=Piece[RewardOut])
 @in_project(Action.VIEW)
 def list_rewards(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The rewards of the team, the newest first."""
+    """List the project's saved rewards, newest first."""
     return by_key(request.project.rewards.select_related("made_by"), "pk", cursor, limit)
 
 
 @router.post(REWARDS, response={201: RewardOut})
 @in_project(Action.LAUNCH)
 def save_reward(request: Any, body: RewardIn) -> Any:
-    """Save a reward under a name; the launch form offers it from then on."""
+    """Save a reward under a name; the launch form then offers it."""
     try:
         config = within(read_reward(body.config))
     except BadReward as why:
@@ -77,12 +77,12 @@ def save_reward(request: Any, body: RewardIn) -> Any:
     try:
         return save(request.project, request.user, body.name, config)
     except BadReward as why:
-        raise Refused(422, str(why), "body.name", "Choose another name, or other weights.") from None
+        raise Refused(422, str(why), "body.name", "Choose another name or other weights.") from None
 
 
 @router.delete(f"{REWARDS}/{{int:reward}}", response=RewardRemoved)
 @in_project(Action.LAUNCH)
 def remove_reward(request: Any, reward: Key) -> Any:
-    """Offer a reward no longer; runs that were scored by it keep their weights."""
+    """Remove a saved reward; runs scored by it keep their weights."""
     get_object_or_404(SavedReward, project=request.project, pk=reward).delete()
     return {"removed": reward}

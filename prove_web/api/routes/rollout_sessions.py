@@ -23,12 +23,13 @@ from .session_trajectories import OpenFrom
 from .sessions import SessionOut
 from .trajectories import EditBody, WhatIf, edited
 
-router = Router(tags=["Curves and rollouts"])
+router = Router(tags=["Metrics and rollouts"])
 ROLLOUT = f"{RUN}/rollouts/{{int:step}}/{{int:index}}"
 
 
 class RolloutOpened(Schema):
-    """`differs`: its servers have other code now; `left_out` of its calls never reached the world."""
+    """`differs`: the servers' code has changed since; `left_out` is the number of calls that never reached the
+    world."""
 
     session: SessionOut
     differs: bool
@@ -38,7 +39,7 @@ class RolloutOpened(Schema):
 @router.post(f"{ROLLOUT}/session", response={201: RolloutOpened})
 @in_project(Action.ANNOTATE)
 def open_rollout(request: Any, run: Number, step: Step, index: Number, body: OpenFrom) -> Any:
-    """Open the world of a rollout as a live session: at its start, or after so many of its calls."""
+    """Open a rollout as a live session: at its initial state, or after a number of its calls."""
     try:
         made = opened(request.user, run_of(request.project, run), step, index, body.calls)
     except NoRollouts as why:
@@ -51,7 +52,7 @@ def open_rollout(request: Any, run: Number, step: Step, index: Number, body: Ope
 @router.post(f"{ROLLOUT}/what-if", response=WhatIf)
 @in_project(Action.VIEW)
 def edit_rollout(request: Any, run: Number, step: Step, index: Number, body: EditBody) -> Any:
-    """What a rollout would have earned without one of its calls, or with another in its place; nothing is kept."""
+    """Return a rollout's reward without one of its calls, or with another in its place; nothing is stored."""
     found = run_of(request.project, run)
     try:
         rollout = rollout_of(found, step, index)
@@ -61,6 +62,6 @@ def edit_rollout(request: Any, run: Number, step: Step, index: Number, body: Edi
         raise Http404(f"This step has no rollout {index}.")
     example = examples_of(found, [rollout.example]).get(rollout.example)
     if example is None:
-        told = "The example of this rollout is no longer in the data set, so nothing is run."
+        told = "The example of this rollout is no longer in the dataset, so it can't be replayed."
         raise Refused(409, told, "index", "Choose another rollout.")
     return edited(example, rollout, scored_at(found, step), body)

@@ -24,7 +24,7 @@ router = Router(tags=["Runs"])
 
 
 class FigureOut(Schema):
-    """One thing that is foreseen, and where that is from; `worry` where it does not fit."""
+    """An estimated value and its source; `worry` if it exceeds what is available."""
 
     label: str
     value: str
@@ -33,7 +33,7 @@ class FigureOut(Schema):
 
 
 class DifferenceOut(Schema):
-    """A setting of which the run and its baseline have different values."""
+    """A setting that differs between the run and its baseline."""
 
     label: str
     base: str
@@ -41,8 +41,8 @@ class DifferenceOut(Schema):
 
 
 class TrialOut(Schema):
-    """One step of a few prompts. `groups` has mean and spread of each group's rewards, and `dead` the share without
-    any spread, both once it is done."""
+    """A dry run: one step with a few prompts. Once done, `groups` has the mean and standard deviation of each group's
+    rewards, `dead` the share of zero-variance groups."""
 
     job: JobOut
     groups: list[tuple[float, float]]
@@ -60,14 +60,14 @@ class TrialOut(Schema):
 class Forecast(Schema):
     line: str
     figures: list[FigureOut]
-    differences: list[DifferenceOut] = Field(description="From the run that `base` or `clone` names.")
-    trial: TrialOut | None = Field(description="The newest trial of these settings.")
+    differences: list[DifferenceOut] = Field(description="Compared with the run given by `base` or `clone`.")
+    trial: TrialOut | None = Field(description="The newest dry run with these settings.")
 
 
 @router.post(f"{RUNS}/forecast", response=Forecast)
 @in_project(Action.LAUNCH)
 def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
-    """What a run of these settings would take: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
+    """Estimate a run with these settings: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
     told = build_launch_preview(checked(request.project, body))
     rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
     return {"line": told["forecast"], **rest}
@@ -76,7 +76,7 @@ def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
 @router.post(f"{RUNS}/trial", response={201: TrialOut})
 @in_project(Action.LAUNCH)
 def try_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
-    """Have one step of a few prompts done with these settings; a trial that there is already is given again."""
+    """Start a dry run of one step with a few prompts; an existing dry run of these settings is returned."""
     form = checked(request.project, body)
     can_be_tried(form)
     return dry_run.begin(request.project, request.user, form.spec)
@@ -85,13 +85,13 @@ def try_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
 @router.post(f"{RUNS}/trial/stop", response=TrialOut)
 @in_project(Action.LAUNCH)
 def stop_trial(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
-    """Stop the trial of these settings."""
+    """Stop the dry run of these settings."""
     form = checked(request.project, body)
     can_be_tried(form)
     dry_run.end(request.project, form.spec)
     found = dry_run.trial_of(request.project, form.spec)
     if found is None:
-        raise Refused(409, "These settings were never tried.", "body", "Begin a trial of them first.")
+        raise Refused(409, "There is no dry run with these settings.", "body", "Start a dry run first.")
     return found
 
 
@@ -100,7 +100,7 @@ def checked(project: Any, body: Any) -> RunForm:
     try:
         form = filled_form(project, {"name": "Forecast", **body.dict(exclude_unset=True)})
     except NotThere as why:
-        raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
+        raise Refused(422, str(why), f"body.{why.field}", "Choose another one.") from None
     if not form.is_valid():
         raise ill_filled(form.errors)
     return form
@@ -108,5 +108,5 @@ def checked(project: Any, body: Any) -> RunForm:
 
 def can_be_tried(form: RunForm) -> None:
     if form.cleaned_data["kind"] != RunKind.GRPO:
-        do = "Ask for its forecast instead."
-        raise Refused(422, "Only a run of GRPO has a trial: it is of rollouts.", "body.kind", do)
+        do = "Request its estimate instead."
+        raise Refused(422, "Dry runs are only available for GRPO, since they sample rollouts.", "body.kind", do)

@@ -25,25 +25,25 @@ Tags = list[Annotated[str, Field(max_length=200)]]
 
 
 class Marks(Strict):
-    """What is left out stays as it is."""
+    """Omitted fields stay unchanged."""
 
-    tags: Tags | None = Field(None, max_length=200, description="All tags, in place of those it has.")
+    tags: Tags | None = Field(None, max_length=200, description="Replaces all tags.")
     add: Tags = Field([], max_length=200)
     remove: Tags = Field([], max_length=200)
     pinned: bool | None = None
 
 
 class RunUpdate(Strict):
-    """What is left out stays as it is."""
+    """Omitted fields stay unchanged."""
 
     name: str | None = Field(None, max_length=500)
     archived: bool | None = None
-    base: int | None = Field(None, description="The number of the run to measure against; null for none.")
+    base: int | None = Field(None, description="Number of the baseline run; null for none.")
 
 
 class Written(Strict):
     text: str = Field(max_length=50_000)
-    revision: str = Field(max_length=40, description="Of the notes that these are written in place of.")
+    revision: str = Field(max_length=40, description="Revision of the notes being replaced.")
 
 
 class Notes(Schema):
@@ -54,7 +54,7 @@ class Notes(Schema):
 @router.post(f"{RUN}/mark", response=RunDetail)
 @in_project(Action.ANNOTATE)
 def mark_run(request: Any, run: Number, body: Marks) -> Any:
-    """Tag a run, and pin it."""
+    """Tag and pin a run."""
     found = run_of(request.project, run)
     with explained("body.tags"):
         if body.tags is not None:
@@ -69,7 +69,7 @@ def mark_run(request: Any, run: Number, body: Marks) -> Any:
 @router.post(f"{RUN}/keep", response=RunDetail)
 @in_project(Action.LAUNCH)
 def keep_run(request: Any, run: Number, body: RunUpdate) -> Any:
-    """Rename a run, archive it or take it back, choose its baseline."""
+    """Rename, archive or unarchive a run, or set its baseline."""
     found, told = run_of(request.project, run), body.dict(exclude_unset=True)
     base = run_of(request.project, body.base) if body.base is not None else None
     if body.name is not None:
@@ -86,7 +86,7 @@ def keep_run(request: Any, run: Number, body: RunUpdate) -> Any:
 @router.get(f"{RUN}/notes", response=Notes)
 @in_project(Action.VIEW)
 def read_notes(request: Any, run: Number) -> Any:
-    """The notes of a run, and the revision that whoever changes them says."""
+    """Return the notes of a run, and the revision to send when changing them."""
     notes = run_of(request.project, run).notes
     return {"text": notes, "revision": run_metadata.revision_of(notes)}
 
@@ -94,14 +94,14 @@ def read_notes(request: Any, run: Number) -> Any:
 @router.put(f"{RUN}/notes", response=Notes)
 @in_project(Action.ANNOTATE)
 def write_notes(request: Any, run: Number, body: Written) -> Any:
-    """Write the notes of a run in place of those at a revision; 409 where others wrote meanwhile."""
+    """Replace the notes of a run at a revision; 409 if they changed in the meantime."""
     found = run_of(request.project, run)
     try:
         with explained("body.text"):
             run_metadata.write_notes(found, body.text, body.revision)
     except NotesDiffer as why:
-        do = f"Read them again; they are at revision {why.revision}. Put together what both should say."
-        raise Refused(409, "Somebody saved other notes meanwhile.", "body.revision", do) from None
+        do = f"Read them again (now at revision {why.revision}) and merge both versions."
+        raise Refused(409, "The notes were changed in the meantime.", "body.revision", do) from None
     return {"text": found.notes, "revision": run_metadata.revision_of(found.notes)}
 
 

@@ -28,18 +28,18 @@ from ..schemas import ADVANTAGE
 from ..streaming import lines
 from .runs import RUN
 
-router = Router(tags=["Curves and rollouts"])
+router = Router(tags=["Metrics and rollouts"])
 Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class MetricsQuery(Schema):
-    """Which values of which metrics, over which steps, in so many points."""
+    """Which metrics to return, over which steps, at which resolution."""
 
-    names: str = Field("", max_length=2_000, description="Metrics with commas between them; those of the charts.")
+    names: str = Field("", max_length=2_000, description="Comma-separated metrics; default: those of the charts.")
     source: Literal["points", "held_out"] = "points"
-    first: int | None = Field(None, alias="from", ge=0, le=10**12 - 1, description="The first step.")
-    last: int | None = Field(None, alias="to", ge=0, le=10**12 - 1, description="The last step.")
-    points: int | None = Field(None, ge=3, le=100_000, description="Of a series at most; its shape is kept.")
+    first: int | None = Field(None, alias="from", ge=0, le=10**12 - 1, description="First step.")
+    last: int | None = Field(None, alias="to", ge=0, le=10**12 - 1, description="Last step.")
+    points: int | None = Field(None, ge=3, le=100_000, description="Maximum points per series (downsampled).")
 
 
 class Metrics(Schema):
@@ -47,9 +47,9 @@ class Metrics(Schema):
     source: str
     step: list[int]
     axes: dict[str, list[float]]
-    series: dict[str, Any] = Field(description="By name its values, or {at, values} where not every step has one.")
+    series: dict[str, Any] = Field(description="Values by metric name, or {at, values} if some steps have none.")
     thinned: bool
-    odd: dict[str, list[tuple[int, str]]] = Field(description="By name the steps with no number, and what it was.")
+    odd: dict[str, list[tuple[int, str]]] = Field(description="Steps with a non-finite value, by metric name.")
 
 
 class Hit(Schema):
@@ -91,7 +91,7 @@ class CheckpointOut(Schema):
 @router.get(f"{RUN}/metrics", response=Metrics)
 @in_project(Action.VIEW)
 def read_metrics(request: Any, run: Number, asked: Query[MetricsQuery]) -> Any:
-    """The values of a run's metrics at any resolution."""
+    """Return a run's metrics at any resolution."""
     try:
         return metrics_of(run_of(request.project, run), request.GET)
     except BadQuery as error:
@@ -101,7 +101,7 @@ def read_metrics(request: Any, run: Number, asked: Query[MetricsQuery]) -> Any:
 @router.get(f"{RUN}/points")
 @in_project(Action.VIEW)
 def export_points(request: Any, run: Number, source: Literal["points", "held_out"] = "points") -> Any:
-    """Every point of a run with all its metrics, as JSON lines."""
+    """Export every point of a run with all its metrics as JSON lines."""
     found = run_of(request.project, run)
     table = found.held_out.all() if source == "held_out" else found.points.all()
     return lines(points_of(table), f"run-{run}-{source}.jsonl")
@@ -112,16 +112,18 @@ def export_points(request: Any, run: Number, source: Literal["points", "held_out
 def find_rollouts(
     request: Any,
     run: Number,
-    q: Annotated[str, Query(max_length=500, description="Such as `tool:create_event end:tokens reward<0.5`.")] = "",
+    q: Annotated[
+        str, Query(max_length=500, description="Search, such as `tool:create_event end:tokens reward<0.5`.")
+    ] = "",
     order: Literal["step", "-step", "reward", "-reward"] = "step",
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> Any:
-    """The rollouts of a run that a search finds, over all steps."""
+    """Search the rollouts of a run over all steps."""
     query = Sought.of(q)
     if query.strange:
         do = "Use tool:, end:, example:, and reward, advantage, step, calls, failed, tokens with < <= = >= >."
-        raise Refused(422, f"This says nothing: {' '.join(query.strange)[:200]}", "query.q", do)
+        raise Refused(422, f"Unknown search term: {' '.join(query.strange)[:200]}", "query.q", do)
     return by_place(SearchResults(run_of(request.project, run), query, order), cursor, limit)
 
 
@@ -130,7 +132,7 @@ def find_rollouts(
 def export_rollouts(
     request: Any, run: Number, first: Annotated[int, Query(ge=0, le=2**31)] = 0, last: int | None = None
 ) -> Any:
-    """All rollouts of a run, or of the steps from `first` to `last`, whole, as JSON lines."""
+    """Export all rollouts of a run, or of the steps from `first` to `last`, as JSON lines."""
     found = run_of(request.project, run)
     steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
     audit.note(None, "exported", found, request.organisation, rollouts=f"{len(steps)} steps")
@@ -140,7 +142,7 @@ def export_rollouts(
 @router.get(f"{RUN}/rollouts/{{int:step}}", response=list[Group])
 @in_project(Action.VIEW)
 def list_groups(request: Any, run: Number, step: Step) -> Any:
-    """The groups of a step, each with its rollouts in short."""
+    """List the groups of a step, each with a summary of its rollouts."""
     try:
         return groups_of(run_of(request.project, run), step)
     except NoRollouts as why:
@@ -150,7 +152,7 @@ def list_groups(request: Any, run: Number, step: Step) -> Any:
 @router.get(f"{RUN}/rollouts/{{int:step}}/{{int:index}}", response=dict[str, Any])
 @in_project(Action.VIEW)
 def read_rollout(request: Any, run: Number, step: Step, index: Number) -> Any:
-    """One rollout: its conversation, its calls, its reward with evidence."""
+    """Return one rollout: its conversation, its calls, its reward with evidence."""
     try:
         found = rollout_of(run_of(request.project, run), step, index)
     except NoRollouts as why:
@@ -163,12 +165,12 @@ def read_rollout(request: Any, run: Number, step: Step, index: Number) -> Any:
 @router.get(f"{RUN}/checkpoints", response=list[CheckpointOut])
 @in_project(Action.VIEW)
 def list_checkpoints(request: Any, run: Number) -> Any:
-    """The checkpoints that a run still has, the newest first, with their sizes in bytes."""
+    """List the stored checkpoints of a run, newest first, with their sizes in bytes."""
     return checkpoints(run_of(request.project, run).job)
 
 
 @router.get(f"{RUN}/checkpoints/{{int:step}}")
 @in_project(Action.VIEW)
 def download_checkpoint(request: Any, run: Number, step: Step) -> Any:
-    """The files of a checkpoint, as a zip that is made while it is sent."""
+    """Download the files of a checkpoint as a streamed zip."""
     return sent_checkpoint(run_of(request.project, run), step)

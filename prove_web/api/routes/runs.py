@@ -41,9 +41,9 @@ Launch = body_of(
     "Launch",
     without=("dataset",),
     optional=True,
-    policy=(str | None, Field(None, description="A value that GET /policies lists with `trains`; warm, if left out.")),
-    dataset=(int | None, Field(None, description="The number of a finished data set.")),
-    clone=(int | None, Field(None, description="The number of a run whose settings this one begins with.")),
+    policy=(str | None, Field(None, description="A `policy` value from GET /policies with `trains`; default: warm.")),
+    dataset=(int | None, Field(None, description="Number of a finished dataset.")),
+    clone=(int | None, Field(None, description="Number of a run whose settings are copied.")),
 )
 
 
@@ -87,9 +87,10 @@ class RunOut(Schema):
 
 
 class RunRow(RunOut):
-    """A run in the table: `reward_now` is the mean over its last steps, `gain` the held-out one with its interval.
+    """A run in the table: `reward_now` is the mean over its last steps, `gain` the held-out gain with its interval.
 
-    Rewards of training are comparable between runs of the same `scored_by`; `gain` always is, by the paper's reward.
+    Training rewards are comparable between runs with the same `scored_by`; `gain` always is, since it uses the paper's
+    reward.
     """
 
     scored_by: str
@@ -129,38 +130,38 @@ class RunDetail(RunOut):
 
 
 class RunsWanted(Schema):
-    """What the table of runs is narrowed to and sorted by."""
+    """Filter and sort order of the runs table."""
 
-    q: str = Field("", max_length=2000, description="A search as the table takes it, such as state:running reward>0.8")
-    archived: str = Field("", max_length=4, description="`too` also gives archived runs, `only` those alone.")
-    sort: str = Field("", max_length=80, description="A column of the table, such as -reward; the newest first.")
+    q: str = Field("", max_length=2000, description="Search query as in the table, such as state:running reward>0.8")
+    archived: str = Field("", max_length=4, description="`too` includes archived runs, `only` lists only them.")
+    sort: str = Field("", max_length=80, description="Table column, such as -reward; default: newest first.")
 
 
 @router.get(RUNS, response=Piece[RunRow])
 @in_project(Action.VIEW)
 def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
-    """The project's runs as its table has them."""
+    """List the project's runs as in the table."""
     found, sought = rows.filter_runs(request.project, parse_params(wanted.dict()))
     if sought.fault:
         where = f"query.q, character {sought.fault.at + 1}"
-        raise Refused(422, sought.fault.message, where, "Change the search there.")
+        raise Refused(422, sought.fault.message, where, "Change the query at this position.")
     if not wanted.sort:
         return by_key(measured(found), "number", cursor, limit)
     if column(wanted.sort.removeprefix("-")) is None:
-        raise Refused(422, f"“{wanted.sort}” is no column of the table.", "query.sort", "Name another one.")
+        raise Refused(422, f"Unknown column “{wanted.sort}”.", "query.sort", "Choose another one.")
     return by_place(measured(rows.ordered(found, wanted.sort)), cursor, limit)
 
 
 @router.post(RUNS, response={201: RunDetail})
 @in_project(Action.LAUNCH)
 def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
-    """Put a run into the queue, as the launch form does: what is left out has its usual value, or the cloned run's."""
+    """Queue a run, as the launch form does; omitted fields have their default value, or that of the cloned run."""
     with transaction.atomic():
         lock_active_project(request.project)
         try:
             form = filled_form(request.project, body.dict(exclude_unset=True))
         except NotThere as why:
-            raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
+            raise Refused(422, str(why), f"body.{why.field}", "Choose another one.") from None
         if not form.is_valid():
             raise ill_filled(form.errors)
         run = launch(request.project, request.user, form)
@@ -170,14 +171,14 @@ def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
 @router.get(RUN, response=RunDetail)
 @in_project(Action.VIEW)
 def read_run(request: Any, run: Number) -> Any:
-    """One run with its configuration and its job."""
+    """Return one run with its configuration and job."""
     return run_of(request.project, run)
 
 
 @router.post(f"{RUN}/stop", response=RunDetail)
 @in_project(Action.LAUNCH)
 def stop_run(request: Any, run: Number, body: Stop) -> Any:
-    """Ask a run to stop after its step, with a checkpoint, or now."""
+    """Stop a run after its step, with a checkpoint, or now."""
     request_stop(run_of(request.project, run).job, body.level)
     return run_of(request.project, run)
 
@@ -185,7 +186,7 @@ def stop_run(request: Any, run: Number, body: Stop) -> Any:
 @router.post(f"{RUN}/resume", response=RunDetail)
 @in_project(Action.LAUNCH)
 def resume_run(request: Any, run: Number) -> Any:
-    """Go on with a run that was stopped, failed or lost, from its newest checkpoint."""
+    """Resume a run that was stopped, failed or lost, from its newest checkpoint."""
     resumed(run_of(request.project, run).job)
     return run_of(request.project, run)
 
@@ -193,6 +194,6 @@ def resume_run(request: Any, run: Number) -> Any:
 @router.get(f"{RUN}/evaluation", response=dict[str, Any])
 @in_project(Action.VIEW)
 def read_evaluation(request: Any, run: Number) -> Any:
-    """What the evaluation that ends a run measured; empty before it has ended."""
+    """Return the results of a run's final evaluation; empty before the run has ended."""
     result = run_of(request.project, run).job.result
     return {"result": result, "outcomes": outcomes(readable(result))}

@@ -24,27 +24,28 @@ router = Router(tags=["Runs"])
 
 
 class Chosen(Strict):
-    """The runs by their numbers, or every one that a search finds; one of the two."""
+    """The runs by number, or all that match a search; send one of the two."""
 
     runs: list[Number] | None = Field(None, min_length=1, max_length=MOST)
     q: Annotated[str, Field(max_length=1_000)] | None = Field(
-        None, description="A search of the table of runs, such as `state:failed`; empty for all."
+        None, description="Search query of the runs table, such as `state:failed`; empty for all."
     )
-    archived: Literal["", "too", "only"] = Field("", description="With a search: whether archived runs are among them.")
+    archived: Literal["", "too", "only"] = Field("", description="With `q`: whether archived runs are included.")
 
 
 class MarkRuns(Chosen):
     act: Literal["tag", "untag", "pin", "unpin"]
-    tag: str = Field("", max_length=8_000, description="With tag and untag: one, or several with commas between them.")
+    tag: str = Field("", max_length=8_000, description="With tag and untag: one or more, comma-separated.")
 
 
 class ActOnRuns(Chosen):
     act: Literal["archive", "unarchive", "base", "unbase", "stop-after", "stop-now", "resume", "delete", "undelete"]
-    base: Number | None = Field(None, description="With base: the number of the run to measure against.")
+    base: Number | None = Field(None, description="With base: number of the baseline run.")
 
 
 class RunsDone(Schema):
-    """The runs that were changed, how many were so before, why others stay; `undo` is the act that takes it back."""
+    """`changed` runs, the number already in that state (`same`), and why others were not changed; `undo` is the reverse
+    action."""
 
     changed: list[int]
     same: int
@@ -55,26 +56,26 @@ class RunsDone(Schema):
 @router.post(f"{RUNS}/mark", response=RunsDone)
 @in_project(Action.ANNOTATE)
 def mark_runs(request: Any, body: MarkRuns) -> Any:
-    """Tag or pin many runs, or take that back."""
+    """Tag, untag, pin or unpin many runs."""
     return done(request, body, MARKS[body.act])
 
 
 @router.post(f"{RUNS}/act", response=RunsDone)
 @in_project(Action.LAUNCH)
 def act_on_runs(request: Any, body: ActOnRuns) -> Any:
-    """Archive, stop, resume or delete many runs, choose their baseline, or take that back. `undelete` takes numbers."""
+    """Archive, stop, resume or delete many runs, set their baseline, or undo these. `undelete` takes numbers."""
     if body.act == "undelete" and body.runs is None:
-        raise Refused(422, "Runs in the bin are named by their numbers.", "body.runs", "Read them off the bin.")
+        raise Refused(422, "Deleted runs must be given by number.", "body.runs", "See the trash for the numbers.")
     return done(request, body, ACTS[body.act])
 
 
 def done(request: Any, body: MarkRuns | ActOnRuns, act: Any) -> dict[str, Any]:
     """Raises Refused."""
     if (body.runs is None) == (body.q is None):
-        raise Refused(422, "Name the runs, or a search that finds them.", "body.runs", "Send `runs` or `q`.")
+        raise Refused(422, "Either runs or a search is required, not both.", "body.runs", "Send `runs` or `q`.")
     view = parse_params({"q": body.q or "", "archived": body.archived})
     if fault := filter_runs(request.project, view)[1].fault:
-        raise Refused(422, fault.message, "body.q", "Change the search. Nothing was changed.")
+        raise Refused(422, fault.message, "body.q", "Change the query. Nothing was changed.")
     data = {name: str(value) for name, value in body.dict(include={"act", "tag", "base"}, exclude_none=True).items()}
     data |= {"all": "yes"} if body.runs is None else {"runs": ",".join(map(str, dict.fromkeys(body.runs)))}
     try:

@@ -48,7 +48,7 @@ class CallName(Strict):
 
 
 class SaveCall(CallName):
-    position: int = Field(ge=1, le=10**9, description="Of the call in its session, from 1.")
+    position: int = Field(ge=1, le=10**9, description="Position of the call in its session, from 1.")
 
 
 class CallRemoved(Schema):
@@ -59,11 +59,11 @@ class CallRemoved(Schema):
 @in_project(Action.VIEW)
 def list_saved_calls(
     request: Any,
-    tool: Annotated[str, Query(max_length=80, description="Only of this tool.")] = "",
+    tool: Annotated[str, Query(max_length=80, description="Limit to this tool.")] = "",
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> Any:
-    """The calls that the team saved, by name."""
+    """List the team's saved calls by name."""
     rows = of_team(request).order_by("name", "pk")
     return by_place(rows.filter(tool=tool) if tool else rows, cursor, limit)
 
@@ -71,10 +71,10 @@ def list_saved_calls(
 @router.post(f"{SESSION}/save", response={201: SavedOut})
 @in_project(Action.ANNOTATE)
 def save_call(request: Any, session: Key, body: SaveCall) -> Any:
-    """Keep a call of a session for the team."""
+    """Save a call of a session for the team."""
     made = of(request, session).calls.filter(position=body.position).first()
     if made is None:
-        raise Refused(422, "This session has no such call to save.", "body.position", "Name one of its calls.")
+        raise Refused(422, "Call not found in this session.", "body.position", "Choose one of its calls.")
     with explained():
         return saved_calls.save(request.organisation, request.user, made, body.name)
 
@@ -82,7 +82,7 @@ def save_call(request: Any, session: Key, body: SaveCall) -> Any:
 @router.post(f"{ONE}/rename", response=SavedOut)
 @in_project(Action.ANNOTATE)
 def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
-    """Give a saved call another name."""
+    """Rename a saved call."""
     found = saved_of(request, saved)
     with explained():
         found.name = saved_calls.rename(found, body.name)
@@ -92,7 +92,7 @@ def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
 @router.delete(ONE, response=CallRemoved)
 @in_project(Action.ANNOTATE)
 def remove_saved_call(request: Any, saved: Key) -> Any:
-    """Take a saved call off the team's list."""
+    """Delete a saved call."""
     saved_of(request, saved).delete()
     return {"removed": saved}
 
@@ -100,7 +100,7 @@ def remove_saved_call(request: Any, saved: Key) -> Any:
 def of_team(request: Any) -> QuerySet[SavedCall]:
     """Those of all its projects, which a token for one of them does not reach. Raises Refused."""
     if isinstance(request.auth, ApiToken) and request.auth.project_id:
-        told = "Saved calls are of all projects of the team, and this token is for one alone."
+        told = "Saved calls belong to all projects of the team; this token is limited to one project."
         raise Refused(403, told, "Authorization", "Use a token for all projects.")
     return SavedCall.objects.filter(organisation=request.organisation).select_related("made_by")
 

@@ -34,7 +34,7 @@ ADDRESSES: dict[str, Callable[[Mapping[str, str]], str]] = {
 
 
 class ViewOut(Schema):
-    """`asks` is what the list is asked for, such as `q` and `sort`."""
+    """`asks` are the list's query parameters, such as `q` and `sort`."""
 
     id: int
     page: str
@@ -56,7 +56,7 @@ class ViewIn(Strict):
     page: Page
     name: str = Field(max_length=500)
     asks: dict[str, Annotated[str, Field(max_length=2_000)]] = Field(
-        {}, max_length=20, description="As the page's address: q and sort; of runs also group, archived and columns."
+        {}, max_length=20, description="Query parameters: q and sort; for runs also group, archived and columns."
     )
 
 
@@ -71,7 +71,7 @@ class ViewRemoved(Schema):
 @router.get(VIEWS, response=Piece[ViewOut])
 @in_project(Action.VIEW)
 def list_views(request: Any, page: Page | None = None, cursor: Cursor = "", limit: Limit = 100) -> Any:
-    """The views that the team kept."""
+    """List the team's saved views."""
     rows = SavedView.objects.filter(project=request.project, page__in=[page] if page else [*ADDRESSES])
     return by_place(rows.select_related("made_by").order_by("page", "name"), cursor, limit)
 
@@ -79,7 +79,7 @@ def list_views(request: Any, page: Page | None = None, cursor: Cursor = "", limi
 @router.post(VIEWS, response={201: ViewOut})
 @in_project(Action.ANNOTATE)
 def keep_view(request: Any, body: ViewIn) -> Any:
-    """Keep a view under a name; one that is there under it is replaced."""
+    """Save a view under a name; an existing view of that name is replaced."""
     try:
         query = ADDRESSES[body.page](body.asks)
         return saved_views.store(request.project, request.user, body.page, body.name.strip(), query)
@@ -90,7 +90,7 @@ def keep_view(request: Any, body: ViewIn) -> Any:
 @router.post(f"{VIEW}/rename", response=ViewOut)
 @in_project(Action.ANNOTATE)
 def rename_view(request: Any, view: Key, body: Renamed) -> Any:
-    """Give a view another name."""
+    """Rename a saved view."""
     found = view_of(request, view)
     try:
         saved_views.rename(found, body.name.strip())
@@ -102,7 +102,7 @@ def rename_view(request: Any, view: Key, body: Renamed) -> Any:
 @router.delete(VIEW, response=ViewRemoved)
 @in_project(Action.ANNOTATE)
 def remove_view(request: Any, view: Key) -> Any:
-    """Take a view off the team's list."""
+    """Delete a saved view."""
     view_of(request, view).delete()
     return {"removed": view}
 

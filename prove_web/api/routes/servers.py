@@ -21,7 +21,7 @@ IN_PROJECT = "/{slug:organisation}/{slug:project}"
 
 
 class ServerOut(Schema):
-    """A server: how many tools it has, the rows of each table of a default world, and whether it is switched on."""
+    """A server: its number of tools, the row count of each table in the default world, and whether it is enabled."""
 
     name: str
     category: str
@@ -35,7 +35,7 @@ class ServerOut(Schema):
 
 
 class ToolOut(Schema):
-    """A tool: `takes`, `may_take` and `gives` are types of ids."""
+    """A tool: `takes`, `may_take` and `gives` are id types."""
 
     name: str
     server: str
@@ -51,7 +51,7 @@ class ToolOut(Schema):
 
 
 class ToolDetail(ToolOut):
-    """With its parameters as a JSON schema, as a model is shown them."""
+    """A tool with its parameters as JSON schema, as shown to a model."""
 
     parameters: dict[str, Any]
 
@@ -63,7 +63,7 @@ class ToolDetail(ToolOut):
 @router.get(f"{IN_PROJECT}/servers", response=list[ServerOut])
 @in_project(Action.VIEW)
 def list_servers(request: Any) -> Any:
-    """All servers, those that are switched off in the project among them."""
+    """List all servers, including those disabled in the project."""
     off, known = environment_of(request.project).off, health(SERVERS)
     return [serialize_server(name, name not in off, known[name]) for name in SERVERS]
 
@@ -71,9 +71,9 @@ def list_servers(request: Any) -> Any:
 @router.get(f"{IN_PROJECT}/servers/{{slug:server}}", response=ServerOut)
 @in_project(Action.VIEW)
 def read_server(request: Any, server: str) -> Any:
-    """One server."""
+    """Return one server."""
     if server not in SERVERS:
-        raise Http404(f"There is no server “{server[:40]}”.")
+        raise Http404(f"Server “{server[:40]}” not found.")
     return serialize_server(server, server not in environment_of(request.project).off, health([server])[server])
 
 
@@ -95,7 +95,7 @@ def list_tools(
     server: Annotated[str, Query(max_length=40)] = "",
     kind: Literal["", "read", "write", "destructive"] = "",
 ) -> Any:
-    """The tools that are switched on in the project."""
+    """List the tools that are enabled in the project."""
     on = offered(request.project)
     return search(q, kind, [server] if server in on else on) if not server or server in on else []
 
@@ -103,7 +103,7 @@ def list_tools(
 @router.get(f"{IN_PROJECT}/tools/{{slug:tool}}", response=ToolDetail)
 @in_project(Action.VIEW)
 def read_tool(request: Any, tool: str) -> Any:
-    """One tool, with its parameters as a JSON schema."""
+    """Return one tool with its parameters as JSON schema."""
     if tool not in TOOLS:
-        raise Http404(f"There is no tool “{tool[:60]}”.")
+        raise Http404(f"Tool “{tool[:60]}” not found.")
     return entries()[tool]

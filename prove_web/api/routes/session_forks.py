@@ -25,22 +25,22 @@ from ..schemas import Strict
 from .sessions import SESSION, SESSIONS, CallOut, RowChange, SessionOut, not_rebuilt
 
 router = Router(tags=["Sessions"])
-Share = Annotated[int, Field(ge=0, le=100, description="Of a hundred calls.")]
-Moment = Annotated[int | None, Query(ge=0, le=10**9, description="After so many calls; the newest if left out.")]
+Share = Annotated[int, Field(ge=0, le=100, description="Percentage of calls.")]
+Moment = Annotated[int | None, Query(ge=0, le=10**9, description="State after this many calls; default: the newest.")]
 
 
 class FaultsBody(Strict):
-    """How many of a hundred calls meet each kind of fault; all together a hundred at most, and none switches them off.
+    """The percentage of calls that each fault is injected into; at most 100 in total, 0 everywhere disables faults.
 
-    An `unavailable` or `rate_limited` service refuses the call; a `stale` answer is as before the last write; a `slow`
-    one comes late. The same seed and the same calls meet the same faults.
+    A call to an `unavailable` or `rate_limited` service fails; a `stale` observation shows the state before the last
+    write; a `slow` one is delayed. The same seed and the same calls give the same faults.
     """
 
     unavailable: Share = 0
     rate_limited: Share = 0
     stale: Share = 0
     slow: Share = 0
-    delay: int = Field(Faults().delay, ge=0, le=MOST_DELAY, description="Milliseconds that a late answer takes.")
+    delay: int = Field(Faults().delay, ge=0, le=MOST_DELAY, description="Delay of slow observations in milliseconds.")
     seed: int = Field(0, ge=0, le=10**9)
 
 
@@ -51,7 +51,7 @@ class Branch(SessionOut):
 
 
 class Apart(Schema):
-    """The calls of one of two sessions from where they part."""
+    """The calls of one of two sessions after they diverge."""
 
     session: int
     at: int
@@ -59,7 +59,7 @@ class Apart(Schema):
 
 
 class TableChanges(Schema):
-    """The rows of a table that differ, at most so many; `rows` counts all."""
+    """The differing rows of a table, truncated; `rows` is the total."""
 
     table: str
     rows: int
@@ -67,7 +67,7 @@ class TableChanges(Schema):
 
 
 class SessionsCompared(Schema):
-    """`common` is how many first calls the two share; `only` the servers that one of them lacks."""
+    """`common` is the number of shared first calls; `only` lists servers that only one session has."""
 
     same: bool
     common: int
@@ -75,21 +75,21 @@ class SessionsCompared(Schema):
     other: Apart
     rows: int
     tables: list[TableChanges]
-    other_world: bool = Field(description="Whether they were opened with another seed or size.")
+    other_world: bool = Field(description="Whether the seeds or sizes differ.")
     only: list[str]
 
 
 @router.get(f"{SESSION}/faults", response=FaultsBody)
 @in_project(Action.VIEW)
 def read_session_faults(request: Any, session: Key) -> Any:
-    """The faults that the next calls of a session meet on purpose."""
+    """Return the fault injection settings of a session."""
     return faults_of(of(request, session)) or Faults()
 
 
 @router.put(f"{SESSION}/faults", response=FaultsBody)
 @in_project(Action.ANNOTATE)
 def set_session_faults(request: Any, session: Key, body: FaultsBody) -> Any:
-    """Have the next calls of a session meet faults on purpose, or none; those made before keep what they met."""
+    """Set fault injection for the next calls of a session; earlier calls keep their results."""
     target = of(request, session)
     form = FaultsForm(posted(body.dict()))
     if not form.is_valid():
@@ -101,7 +101,7 @@ def set_session_faults(request: Any, session: Key, body: FaultsBody) -> Any:
 @router.get(f"{SESSION}/branches", response=list[Branch])
 @in_project(Action.VIEW)
 def list_branches(request: Any, session: Key) -> Any:
-    """The tree of forks that a session is in, each after the one it left; up to 500."""
+    """List the tree of forks that a session belongs to, each after its parent; up to 500."""
     return [with_depth(one.session, one.depth) for one in family(of(request, session))]
 
 
@@ -113,7 +113,7 @@ def with_depth(session: LiveSession, depth: int) -> LiveSession:
 @router.get(f"{SESSIONS}/compare", response=SessionsCompared)
 @in_project(Action.VIEW)
 def compare_sessions(request: Any, a: Key, b: Key, a_at: Moment = None, b_at: Moment = None) -> Any:
-    """Two moments side by side, of one session or of two: the calls they share, those they do not, rows that differ."""
+    """Compare two states of one session or of two: shared calls, diverging calls, and rows that differ."""
     one, other = side(request, "a", a, a_at), side(request, "b", b, b_at)
     try:
         found = compared(one, other)
@@ -130,5 +130,5 @@ def side(request: Any, name: str, session: int, at: int | None) -> Side:
     found = of(request, session)
     made = found.calls.count()
     if at is not None and at > made:
-        raise Refused(422, f"Session {session} has {made} calls.", f"query.{name}_at", "Name one of its moments.")
+        raise Refused(422, f"Session {session} has {made} calls.", f"query.{name}_at", "Choose an existing call.")
     return Side(found, made if at is None else at)

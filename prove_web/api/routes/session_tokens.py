@@ -29,7 +29,7 @@ TOKENS = SESSION + "/tokens"
 
 
 class TokenOut(Schema):
-    """What lets a client in; its text is told once, when it is made."""
+    """A token for an MCP client; its text is only returned on creation."""
 
     id: int
     name: str
@@ -45,12 +45,12 @@ class TokenOut(Schema):
 
 
 class ConnectMake(Strict):
-    name: str = Field(max_length=500, description="To know whose calls are whose.")
+    name: str = Field(max_length=500, description="Identifies the client's calls.")
     writes: bool = Field(False, description="Whether the client may call tools that write.")
 
 
 class ConnectTokenCreated(Schema):
-    """`address` is where the client connects, with the token in it. It is told this once."""
+    """`address` is the URL for the client and contains the token. It is only returned once."""
 
     token: str
     address: str
@@ -59,14 +59,14 @@ class ConnectTokenCreated(Schema):
 @router.get(TOKENS, response=list[TokenOut])
 @in_project(Action.VIEW)
 def list_session_tokens(request: Any, session: Key) -> Any:
-    """The tokens of a session that let clients in, and those that were revoked."""
+    """List the tokens of a session, including revoked ones."""
     return of(request, session).tokens.select_related("made_by")[:200]
 
 
 @router.post(TOKENS, response={201: ConnectTokenCreated})
 @in_project(Action.ANNOTATE)
 def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
-    """Let an MCP client into a session. What a program makes with an API token ends with that token."""
+    """Create a token for an MCP client. A token created with an API token expires with it."""
     target = of(request, session)
     if gone(target):
         raise not_rebuilt(ServerGone(", ".join(target.servers)))
@@ -81,10 +81,10 @@ def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
 @router.delete(f"{TOKENS}/{{int:token}}", response=TokenOut)
 @in_project(Action.ANNOTATE)
 def revoke_session_token(request: Any, session: Key, token: Key) -> Any:
-    """Let nobody in by a token any more: one's own; those of others take a role that launches."""
+    """Revoke a token. Tokens of other members require the Maintainer role."""
     found: ConnectToken = get_object_or_404(of(request, session).tokens.select_related("made_by"), pk=token)
     if found.made_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        told = "Someone else made this token; to revoke it takes the role Maintainer or higher."
+        told = "Revoking another member's token requires the Maintainer role."
         raise Refused(403, told, request.path, "Ask a maintainer.")
     tokens.revoke(found)
     found.refresh_from_db()

@@ -30,21 +30,21 @@ SaidText = Annotated[str, Field(max_length=LONGEST)]
 
 
 class KeepSession(Strict):
-    """What a user asks for, and which calls are the answer."""
+    """The user's messages, and the calls of the ground truth."""
 
-    say: dict[int, SaidText] = Field({}, max_length=MOST, description="What is said before a call, by its position.")
+    say: dict[int, SaidText] = Field({}, max_length=MOST, description="User message before a call, by its position.")
     use: list[Annotated[int, Field(ge=1, le=10**9)]] | None = Field(
-        None, max_length=MOST, description="The positions of the calls that are right; all that were not refused."
+        None, max_length=MOST, description="Positions of the ground-truth calls; default: all that succeeded."
     )
-    at: int | None = Field(None, ge=0, le=10**9, description="Only calls up to this one; up to the newest.")
+    at: int | None = Field(None, ge=0, le=10**9, description="Last call to use; default: the newest.")
 
 
 class OpenFrom(Strict):
-    calls: int = Field(0, ge=0, le=MOST_CALLS, description="After so many of its calls; 0 is its start.")
+    calls: int = Field(0, ge=0, le=MOST_CALLS, description="State after this many calls; 0 is the initial state.")
 
 
 class TrajectoryOpened(Schema):
-    """`differs`: its servers have other code now, so that this world may be another than the trajectory's."""
+    """`differs`: the servers' code has changed, so this world may differ from the trajectory's."""
 
     session: SessionOut
     differs: bool
@@ -53,7 +53,7 @@ class TrajectoryOpened(Schema):
 @router.post(f"{SESSION}/trajectory", response={201: TrajectoryRow})
 @in_project(Action.ANNOTATE)
 def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
-    """Make a trajectory of the calls of a session, kept once a fresh world agrees. At most the newest 60 are taken."""
+    """Save a session's calls as a trajectory, after a replay in a new world. At most the newest 60 calls are used."""
     source = of(request, session)
     if gone(source):
         raise not_rebuilt(ServerGone(", ".join(source.servers)))
@@ -61,20 +61,20 @@ def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
     known = {each.position: each for each in calls}
     for where, positions in (("say", body.say), ("use", body.use or ())):
         if strange := [position for position in positions if position not in known]:
-            told = f"Call {strange[0]} is not among the calls that it may be made of."
-            raise Refused(422, told, f"body.{where}", "Name positions of the newest 60 calls.")
+            told = f"Call {strange[0]} is not among the calls that can be used."
+            raise Refused(422, told, f"body.{where}", "Choose from the newest 60 calls.")
     used = chosen(calls) if body.use is None else [each for each in calls if each.position in body.use]
     said = {position: tidy(body.say.get(position, "")) for position in known}
     try:
         return with_project(save_trajectory(request.project, request.user, source, calls, used, said), request.project)
     except Rejected as why:
-        raise Refused(422, str(why), "body", "Say what a user would, and leave out what is no part of it.") from None
+        raise Refused(422, str(why), "body", "Add the user's messages and leave out unrelated calls.") from None
 
 
 @router.post(f"{TRAJECTORY}/session", response={201: TrajectoryOpened})
 @in_project(Action.ANNOTATE)
 def open_trajectory(request: Any, dataset: Number, example: str, body: OpenFrom) -> Any:
-    """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
+    """Open a trajectory as a live session: at its initial state, or after a number of its calls."""
     found = one_trajectory(request.project, dataset, example)
     try:
         return {"session": opened(request.user, found, body.calls), "differs": differs(found)}

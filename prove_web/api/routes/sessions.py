@@ -34,7 +34,7 @@ Open = body_of(
     "OpenSession",
     without=("tool", "connect", "saved", "servers"),
     optional=True,
-    servers=(list[str], Field(..., max_length=100, description="Their names.")),
+    servers=(list[str], Field(..., max_length=100, description="Server names.")),
 )
 
 
@@ -76,7 +76,7 @@ class CallBody(Strict):
 
 
 class CallOut(Schema):
-    """A call and what it answered; `ok` is false where the server refused it, and then it changed nothing."""
+    """A call and its observation; `ok` is false if the server refused it, which leaves the state unchanged."""
 
     position: int
     tool: str
@@ -94,7 +94,7 @@ class CallOut(Schema):
 
 
 class At(Strict):
-    at: int | None = Field(None, ge=0, le=10**9, description="After how many calls; after the newest if left out.")
+    at: int | None = Field(None, ge=0, le=10**9, description="State after this many calls; default: the newest.")
 
 
 class FieldChange(Schema):
@@ -116,7 +116,7 @@ class RowChange(Schema):
 
 
 class Diff(Schema):
-    """The rows that differ, at most so many; `rows` counts all. Equal digests are equal worlds."""
+    """The differing rows, truncated; `rows` is the total. Equal digests mean equal worlds."""
 
     rows: int
     changes: list[RowChange]
@@ -147,15 +147,15 @@ MOST_ROWS = 500
 @in_project(Action.VIEW)
 def list_sessions(
     request: Any,
-    q: Annotated[str, Query(max_length=200, description="Words of title, servers or owner, or a seed.")] = "",
+    q: Annotated[str, Query(max_length=200, description="Words in title, servers or owner, or a seed.")] = "",
     source: Annotated[str, Query(max_length=20)] = "",
     sort: Annotated[
-        str, Query(max_length=20, description="title, seed, calls, owner, source, age; - for downwards.")
+        str, Query(max_length=20, description="title, seed, calls, owner, source or age; - for descending.")
     ] = "",
     cursor: Cursor = "",
     limit: Limit = 25,
 ) -> Any:
-    """The project's live sessions, the newest first."""
+    """List the project's live sessions, newest first."""
     rows, _ = listed(request, request.project)
     return by_place(rows, cursor, limit)
 
@@ -163,7 +163,7 @@ def list_sessions(
 @router.post(SESSIONS, response={201: SessionOut})
 @in_project(Action.ANNOTATE)
 def open_session(request: Any, body: Open) -> Any:  # type: ignore[valid-type]
-    """Open a session: these servers, in the world of a seed."""
+    """Open a session with these servers and the world of a seed."""
     start = {"seed": 1, "size": "default"}
     told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     form = SessionForm(request.project, posted(start | told))
@@ -175,40 +175,40 @@ def open_session(request: Any, body: Open) -> Any:  # type: ignore[valid-type]
 @router.get(SESSION, response=SessionOut)
 @in_project(Action.VIEW)
 def read_session(request: Any, session: Key) -> Any:
-    """One session."""
+    """Return one session."""
     return of(request, session)
 
 
 @router.get(f"{SESSION}/calls", response=Piece[CallOut])
 @in_project(Action.VIEW)
 def list_calls(request: Any, session: Key, cursor: Cursor = "", limit: Limit = 100) -> Any:
-    """The calls of a session, the oldest first."""
+    """List the calls of a session, oldest first."""
     return by_place(of(request, session).calls.select_related("made_by"), cursor, limit)
 
 
 @router.post(f"{SESSION}/calls", response={201: CallOut})
 @in_project(Action.ANNOTATE)
 def call_tool(request: Any, session: Key, body: CallBody) -> Any:
-    """Call a tool in the newest state. What the server refuses is an answer, too: look at `ok`."""
+    """Call a tool in the newest state. A refused call is also a result: check `ok`."""
     target = of(request, session)
     if not has(target, body.tool):
-        raise Refused(422, "This session has no such tool.", "body.tool", "Choose one of its servers' tools.")
+        raise Refused(422, "This session has no such tool.", "body.tool", "Choose a tool of its servers.")
     try:
         return session_services.make(target, request.user, body.tool, checked(body.arguments))
     except ToolError as refused:
-        raise Refused(422, str(refused), "body.arguments", "Send arguments that a tool could be given.") from None
+        raise Refused(422, str(refused), "body.arguments", "Send valid arguments.") from None
     except session_services.Full:
         told = f"A session has at most {session_services.MOST_CALLS:,} calls."
-        raise Refused(409, told, "", "Go on in a fork of it.") from None
+        raise Refused(409, told, "", "Continue in a fork.") from None
     except session_services.Busy:
-        told = "Others are calling in this session at the same time."
-        raise Refused(409, told, "", "Look at what they did, then call again.") from None
+        told = "Another call is running in this session."
+        raise Refused(409, told, "", "Read the new calls, then try again.") from None
     except NotRebuilt as error:
         raise not_rebuilt(error) from None
 
 
 def not_rebuilt(error: NotRebuilt) -> Refused:
-    fresh = "reset it for a fresh one" if isinstance(error, WorldDiffers) else "open another session"
+    fresh = "reset it to get a new one" if isinstance(error, WorldDiffers) else "open another session"
     return Refused(409, str(error), "", f"Its calls are kept; {fresh}.")
 
 
@@ -217,13 +217,17 @@ def not_rebuilt(error: NotRebuilt) -> Refused:
 def diff_session(
     request: Any,
     session: Key,
-    before: Annotated[int, Query(ge=0, le=10**9, description="After so many calls; 0 is the opening.")] = 0,
+    before: Annotated[
+        int, Query(ge=0, le=10**9, description="State after this many calls; 0 is the initial state.")
+    ] = 0,
     after: Annotated[
-        int | None, Query(ge=0, le=10**9, description="After so many calls; the newest if left out.")
+        int | None, Query(ge=0, le=10**9, description="State after this many calls; default: the newest.")
     ] = None,
-    beside: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Another session that `after` is of.")] = None,
+    beside: Annotated[
+        int | None, Query(ge=1, le=2**63 - 1, description="Session that `after` refers to; default: this one.")
+    ] = None,
 ) -> Any:
-    """The rows that differ between two moments of a session, or between one of it and one of another."""
+    """Return the rows that differ between two states of a session, or of two sessions."""
     here = of(request, session)
     other = of(request, beside) if beside else here
     one, two = moment(here, before), moment(other, after)
@@ -239,14 +243,14 @@ def moment(session: LiveSession, at: int | None) -> Moment:
     except NotRebuilt as error:
         raise not_rebuilt(error) from None
     if at is not None and at >= len(known):
-        raise Refused(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Name one of its moments.")
+        raise Refused(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Choose an existing call.")
     return known[-1 if at is None else at]
 
 
 @router.get(f"{SESSION}/tables", response=list[TableOut])
 @in_project(Action.VIEW)
 def list_tables(request: Any, session: Key, at: Annotated[int | None, Query(ge=0, le=10**9)] = None) -> Any:
-    """The tables of a session's world after so many calls."""
+    """List the tables of a session's world after a number of calls."""
     world = moment(of(request, session), at).world
     return [
         {"server": server, "table": table, "rows": rows} for server, tables in overview(world) for table, rows in tables
@@ -261,14 +265,14 @@ def read_table(
     server: str,
     table: str,
     at: Annotated[int | None, Query(ge=0, le=10**9)] = None,
-    q: Annotated[str, Query(max_length=200, description="Words that a row has.")] = "",
+    q: Annotated[str, Query(max_length=200, description="Words in the row.")] = "",
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Any:
-    """The rows of one table, as text."""
+    """Return the rows of one table as text."""
     found = view(moment(of(request, session), at).world, f"{server}.{table}", q)
     if (found.server, found.table) != (server, table):
-        raise Refused(404, f"There is no table {table[:60]} of {server[:60]} here.", request.path, "See the tables.")
+        raise Refused(404, f"Table {table[:60]} of {server[:60]} not found.", request.path, "List the tables.")
     page = by_place(found.rows, cursor, limit)
     return {"columns": list(found.columns), "items": found.shown(page["items"]), "next": page["next"]}
 
@@ -276,18 +280,18 @@ def read_table(
 @router.post(f"{SESSION}/fork", response={201: SessionOut})
 @in_project(Action.ANNOTATE)
 def fork_session(request: Any, session: Key, body: At) -> Any:
-    """A new session that starts as this one was after a call."""
+    """Fork a session after one of its calls."""
     source = of(request, session)
     last = source.calls.count()
     if body.at is not None and body.at > last:
-        raise Refused(422, f"Session {session} has {last} calls.", "body.at", "Name one of its moments.")
+        raise Refused(422, f"Session {session} has {last} calls.", "body.at", "Choose an existing call.")
     return session_services.fork(source, request.user, last if body.at is None else body.at)
 
 
 @router.post(f"{SESSION}/reset", response={201: SessionOut})
 @in_project(Action.ANNOTATE)
 def reset_session(request: Any, session: Key) -> Any:
-    """A fresh session in the same world; this one stays as it is."""
+    """Open a new session at the initial state; this one stays unchanged."""
     try:
         return session_services.reset(of(request, session), request.user)
     except KeyError as gone:
@@ -297,10 +301,10 @@ def reset_session(request: Any, session: Key) -> Any:
 @router.delete(SESSION, response=Ended)
 @in_project(Action.ANNOTATE)
 def end_session(request: Any, session: Key) -> Any:
-    """Remove a session with its calls: one's own; those of others take a role that launches. Its forks are kept."""
+    """Delete a session with its calls; its forks are kept. Sessions of other members require the Maintainer role."""
     target = of(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        told = "Someone else opened this session; to remove it takes the role Maintainer or higher."
+        told = "Deleting another member's session requires the Maintainer role."
         raise Refused(403, told, request.path, "Ask a maintainer.")
     session_services.remove(target)
     return {"removed": session}

@@ -26,14 +26,14 @@ from ..schemas import Strict, username
 from .datasets import DATASETS
 from .runs import RUNS
 
-router = Router(tags=["Sharing and the bin"])
+router = Router(tags=["Sharing and trash"])
 IN_PROJECT = "/{slug:organisation}/{slug:project}"
 SHARES = f"{IN_PROJECT}/shares"
 BIN = f"{IN_PROJECT}/bin"
 
 
 class ShareOut(Schema):
-    """A link to a page; its secret is told once, when it is made. `opened` is how often it was followed."""
+    """A share link; its secret is only returned on creation. `opened` counts its visits."""
 
     id: int
     title: str
@@ -58,20 +58,20 @@ class ShareOut(Schema):
 class ShareLink(Strict):
     page: str = Field(
         max_length=LONGEST,
-        description="Its address in a browser, such as the `url` of a run: a run, comparison, rollout or trajectory.",
+        description="URL of a run, comparison, rollout or trajectory page, such as the `url` of a run.",
     )
-    days: int = Field(USUAL, description=f"How long it lasts: {', '.join(map(str, DAYS))}.")
+    days: int = Field(USUAL, description=f"Days until it expires: {', '.join(map(str, DAYS))}.")
 
 
 class ShareCreated(Schema):
-    """`address` is the link. It is told this once."""
+    """`address` is the link. It is only returned once."""
 
     share: ShareOut
     address: str
 
 
 class DeletionOut(Schema):
-    """What is in the bin, and until when it can be restored."""
+    """An item in the trash; `due_at` is its permanent deletion."""
 
     id: int
     kind: str
@@ -95,18 +95,18 @@ class Restored(Schema):
 @router.get(SHARES, response=Piece[ShareOut])
 @in_project(Action.LAUNCH)
 def list_shares(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """One's own share links, and for owners everyone's, the newest first."""
+    """List your share links, newest first; owners see those of all members."""
     return by_key(visible(request).select_related("made_by", "project__organisation"), "pk", cursor, limit)
 
 
 @router.post(SHARES, response={201: ShareCreated})
 @in_project(Action.LAUNCH)
 def make_share(request: Any, body: ShareLink) -> Any:
-    """A link by which whoever has it reads one page, without signing in, until it expires or is withdrawn."""
+    """Create a link that gives read access to one page without signing in, until it expires or is revoked."""
     wanted = page_at(request, body.page.removeprefix(f"{request.scheme}://{request.get_host()}"))
     if wanted is None:
-        do = "Send the address of a run, comparison, rollout or trajectory of this project."
-        raise Refused(422, "There is no page to share at this address.", "body.page", do)
+        do = "Send the URL of a run, comparison, rollout or trajectory of this project."
+        raise Refused(422, "This URL has no page that can be shared.", "body.page", do)
     try:
         made, secret = links.make(request.project, request.user, wanted, body.days)
     except links.ShareLinkError as why:
@@ -117,7 +117,7 @@ def make_share(request: Any, body: ShareLink) -> Any:
 @router.post(f"{SHARES}/{{int:share}}/withdraw", response=ShareOut)
 @in_project(Action.LAUNCH)
 def withdraw_share(request: Any, share: Key) -> Any:
-    """Let nobody in by a link any more: one's own, and for owners everyone's."""
+    """Revoke a share link; owners can revoke those of all members."""
     found = get_object_or_404(visible(request).select_related("made_by", "project__organisation"), pk=share)
     links.withdraw(found)
     found.refresh_from_db(fields=["withdrawn_at"])
@@ -127,7 +127,7 @@ def withdraw_share(request: Any, share: Key) -> Any:
 @router.get(BIN, response=Piece[DeletionOut])
 @in_project(Action.VIEW)
 def list_deleted(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The runs and data sets in the bin, the newest first."""
+    """List the runs and datasets in the trash, newest first."""
     rows = request.project.deletions.waiting().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
     return by_place(rows, cursor, limit)
 
@@ -135,7 +135,7 @@ def list_deleted(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
 @router.post(f"{RUNS}/{{int:run}}/delete", response=DeletionOut)
 @in_project(Action.LAUNCH)
 def delete_run(request: Any, run: Number) -> Any:
-    """Put a run into the bin, from where it can be restored for a while."""
+    """Move a run to the trash, where it can be restored for a limited time."""
     rows = Run.everything.select_related("job")
     return deleted(request, get_object_or_404(rows, project=request.project, number=run))
 
@@ -143,7 +143,7 @@ def delete_run(request: Any, run: Number) -> Any:
 @router.post(f"{DATASETS}/{{int:dataset}}/delete", response=DeletionOut)
 @in_project(Action.LAUNCH)
 def delete_dataset(request: Any, dataset: Number) -> Any:
-    """Put a data set into the bin, from where it can be restored for a while."""
+    """Move a dataset to the trash, where it can be restored for a limited time."""
     rows = Dataset.everything.select_related("job")
     return deleted(request, get_object_or_404(rows, project=request.project, number=dataset))
 
@@ -155,13 +155,13 @@ def deleted(request: Any, thing: Thing) -> Deletion:
     try:
         return delete(thing, request.user)
     except InUse as why:
-        raise Refused(409, str(why), request.path, "End what needs it, then delete it.") from None
+        raise Refused(409, str(why), request.path, "End the jobs that use it, then delete it.") from None
 
 
 @router.post(f"{BIN}/{{int:deletion}}/restore", response=Restored)
 @in_project(Action.LAUNCH)
 def restore_deleted(request: Any, deletion: Key) -> Any:
-    """Take a run or data set out of the bin, as it was."""
+    """Restore a run or dataset from the trash."""
     rows = request.project.deletions.exclude(kind=Deletion.Kind.PROJECT)
     return restored(get_object_or_404(rows, pk=deletion))
 
@@ -171,5 +171,5 @@ def restored(found: Deletion) -> dict[str, Any]:
     try:
         thing = restore(found)
     except TooLate as why:
-        raise Refused(409, str(why), "deletion", "It is gone for good.") from None
+        raise Refused(409, str(why), "deletion", "It was permanently deleted.") from None
     return {"kind": found.kind, "number": found.number, "url": thing.get_absolute_url()}

@@ -27,48 +27,48 @@ Shared = body_of(
     "SharedSettings",
     without=("name", "dataset"),
     optional=True,
-    dataset=(int | None, Field(None, description="The number of a finished data set.")),
-    clone=(int | None, Field(None, description="The number of a run whose settings all members begin with.")),
+    dataset=(int | None, Field(None, description="Number of a finished dataset.")),
+    clone=(int | None, Field(None, description="Number of a run whose settings all members copy.")),
 )
 Value = Annotated[str | int | float, Field(union_mode="left_to_right")]
 VARY = (
-    f"At most {ROWS} settings of the launch form, each with its values: a list, or as text such as "
+    f"Up to {ROWS} settings of the launch form with their values: a list, or text such as "
     "`1e-6, 3e-7`, `1e-7 to 1e-4, log` or `0 to 0.04 in 3`."
 )
 
 
 class SweepBody(Strict):
-    """Which settings vary and how. A grid takes every combination; random draws so many."""
+    """Which settings vary and how. `grid` runs every combination, `random` draws a number of them."""
 
-    name: str = Field("", max_length=60, description="Left out, it is named by its number.")
+    name: str = Field("", max_length=60, description="Default: named by its number.")
     method: Literal["grid", "random"] = "grid"
     preset: Literal["", "rates", "ablations", "seeds"] = Field(
-        "", description="What varies where `vary` is left out: " + "; ".join(f"{k}: {v[0]}" for k, v in PRESETS.items())
+        "", description="Default of `vary`: " + "; ".join(f"{k}: {v[0]}" for k, v in PRESETS.items())
     )
     vary: dict[str, str | list[Value]] = Field({}, max_length=ROWS, description=VARY)
-    draws: int = Field(8, description="Members drawn at random.")
-    seed: int = Field(0, description="Of the draws: the same seed, the same members.")
-    settings: Shared = Field(..., description="What all members share; what is left out is as usual.")  # type: ignore[valid-type]
+    draws: int = Field(8, description="Number of random members.")
+    seed: int = Field(0, description="Random seed; the same seed draws the same members.")
+    settings: Shared = Field(..., description="Settings shared by all members; omitted ones have their default.")  # type: ignore[valid-type]
 
 
 class PlannedOut(Schema):
-    """A member as it would be, and what it would take; `seconds` are at most so many where they are not `known`.
+    """A planned member and its estimate; `seconds` is an upper bound unless `known`.
 
-    `tight` is one that needs more memory than the workers have.
+    `tight`: it needs more memory than the workers have.
     """
 
     name: str
     varied: dict[str, str]
     seconds: float
     known: bool
-    source: str = Field(description="Who says how long it takes.")
-    tokens: float | None = Field(description="That its policy would write.")
-    memory: float | None = Field(description="Bytes that it needs at least.")
+    source: str = Field(description="Source of the time estimate.")
+    tokens: float | None = Field(description="Tokens that its policy would generate.")
+    memory: float | None = Field(description="Minimum memory in bytes.")
     tight: bool
 
 
 class Plan(Schema):
-    """What a sweep would take: `seconds` and `tokens` are those of all members, `memory` that of the largest."""
+    """The estimate of a sweep: `seconds` and `tokens` in total, `memory` of the largest member."""
 
     members: list[PlannedOut]
     seconds: float
@@ -76,18 +76,16 @@ class Plan(Schema):
     tokens: float | None
     memory: float | None
     tight: bool
-    before: int = Field(description="Jobs that wait already.")
-    slots: int = Field(description="Jobs that the workers that train do at once.")
-    done: float | None = Field(
-        description="Seconds from now until the last member is done; null where nobody can tell."
-    )
-    why: str = Field(description="Why nobody can tell.")
+    before: int = Field(description="Jobs already queued.")
+    slots: int = Field(description="Concurrency of the training workers.")
+    done: float | None = Field(description="Seconds from now until the last member is done; null if unknown.")
+    why: str = Field(description="Why it is unknown.")
 
 
 @router.post(f"{SWEEPS}/plan", response=Plan)
 @in_project(Action.LAUNCH)
 def plan_sweep(request: Any, body: SweepBody) -> Any:
-    """The members that a sweep would have, and what each and all of them would take. Nothing is launched."""
+    """Estimate a sweep: its members, and the cost of each and in total. Nothing is launched."""
     form = checked(request.project, body)
     found = outlook(request.project, form.planned)
     names = [name_of(form.cleaned_data["name"], one.varied) for one in found.members]
@@ -101,7 +99,7 @@ def checked(project: Any, body: SweepBody) -> SweepForm:
     try:
         shared = filled_form(project, body.settings.dict(exclude_unset=True)).data
     except NotThere as why:
-        raise Refused(422, str(why), f"body.settings.{why.field}", "Name another one.") from None
+        raise Refused(422, str(why), f"body.settings.{why.field}", "Choose another one.") from None
     vary = {field: values if isinstance(values, str) else ", ".join(map(str, values)) for field, values in space(body)}
     told: dict[str, Any] = {"name": body.name or f"Sweep {next_number(project)}", "method": body.method}
     told |= {"budget": body.draws, "seed": body.seed}

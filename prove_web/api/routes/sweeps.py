@@ -36,7 +36,7 @@ SWEEP = SWEEPS + "/{int:sweep}"
 
 
 class SweepOut(Schema):
-    """`best` is the best held-out reward of a member that has ended."""
+    """`best` is the best held-out reward of the finished members."""
 
     number: int
     name: str
@@ -71,7 +71,7 @@ class SweepOut(Schema):
 
 
 class SweepMember(Schema):
-    """A run of a sweep; `before` and `after` are its rewards on held-out worlds."""
+    """A run of a sweep; `before` and `after` are its held-out rewards."""
 
     number: int
     name: str
@@ -103,7 +103,7 @@ class SweepMember(Schema):
 
 
 class Importance(Schema):
-    """The share of the order of held-out rewards that a setting explains by itself, with the p-value of none at all."""
+    """The share of the ranking by held-out reward that a setting explains alone, with the p-value for no effect."""
 
     setting: str
     share: float
@@ -112,27 +112,27 @@ class Importance(Schema):
 
 
 class SweepDetail(SweepOut):
-    """`importance` is there once eight members have ended; the setting that explains most is first."""
+    """`importance` is available after eight members have finished; the most important setting is first."""
 
     runs: list[SweepMember]
     importance: list[Importance]
 
 
 class StopRequested(Schema):
-    asked: int = Field(description="Members that were not over, and are asked to stop.")
+    asked: int = Field(description="Number of unfinished members that were asked to stop.")
 
 
 @router.get(SWEEPS, response=Piece[SweepOut])
 @in_project(Action.VIEW)
 def list_sweeps(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
-    """The project's sweeps, the newest first."""
+    """List the project's sweeps, newest first."""
     return by_key(counted(Sweep.objects.filter(project=request.project)), "number", cursor, limit)
 
 
 @router.post(SWEEPS, response={201: SweepDetail})
 @in_project(Action.LAUNCH)
 def launch_sweep(request: Any, body: SweepBody) -> Any:
-    """Put all members of a sweep into the queue, or none where one of them could not be launched."""
+    """Queue all members of a sweep, or none if one of them could not be launched."""
     with transaction.atomic():
         lock_active_project(request.project)
         sweep = launch_all(request.project, request.user, checked(request.project, body))
@@ -142,14 +142,14 @@ def launch_sweep(request: Any, body: SweepBody) -> Any:
 @router.get(SWEEP, response=SweepDetail)
 @in_project(Action.VIEW)
 def read_sweep(request: Any, sweep: Number) -> Any:
-    """One sweep with its members, and how much of their order each setting explains."""
+    """Return one sweep with its members and the importance of each setting."""
     return load_sweep(request.project, sweep)
 
 
 @router.post(f"{SWEEP}/stop", response=StopRequested)
 @in_project(Action.LAUNCH)
 def stop_sweep(request: Any, sweep: Number, body: Stop) -> Any:
-    """Ask every member that is not over to stop: after its step, with a checkpoint, or now."""
+    """Stop every unfinished member: after its step, with a checkpoint, or now."""
     return {"asked": stop_all(sweep_of(request.project, sweep), body.level)}
 
 

@@ -26,24 +26,24 @@ from ..schemas import ADVANTAGE
 from .run_metrics import Step
 from .runs import RUN
 
-router = Router(tags=["Curves and rollouts"])
+router = Router(tags=["Metrics and rollouts"])
 MOST = 10**9
 
 
 class Narrowed(Schema):
-    """Which steps, what they are compared with, and which tools."""
+    """Range of steps, range to compare with, and filter of tools."""
 
-    first: int | None = Field(None, alias="from", ge=0, le=MOST, description="The first step; of the run.")
-    last: int | None = Field(None, alias="to", ge=0, le=MOST, description="The last step; of the run.")
-    against_from: int | None = Field(None, ge=0, le=MOST, description="The first step that they are compared with.")
-    against_to: int | None = Field(None, ge=0, le=MOST, description="The last step that they are compared with.")
+    first: int | None = Field(None, alias="from", ge=0, le=MOST, description="First step; default: the run's first.")
+    last: int | None = Field(None, alias="to", ge=0, le=MOST, description="Last step; default: the run's last.")
+    against_from: int | None = Field(None, ge=0, le=MOST, description="First step of the comparison range.")
+    against_to: int | None = Field(None, ge=0, le=MOST, description="Last step of the comparison range.")
     server: str = Field("", max_length=80)
-    q: str = Field("", max_length=80, description="Words of the tool's name.")
-    all: bool = Field(False, description="Also tools that no rollout needed or called.")
+    q: str = Field("", max_length=80, description="Words in the tool's name.")
+    all: bool = Field(False, description="Include tools that no rollout needed or called.")
 
 
 class OutcomeOut(Schema):
-    """One outcome of a tool: how often, and its share of the tool's chances, now and in the steps before."""
+    """One outcome of a tool: its count, its share of the tool's chances, and its share in the comparison range."""
 
     outcome: str
     count: int
@@ -52,8 +52,8 @@ class OutcomeOut(Schema):
 
 
 class ToolOutcomes(Schema):
-    """`chances` are the calls of a tool and the rollouts that needed it and never called it; an empty `tool` is none
-    that there is."""
+    """`chances` are the calls of a tool plus the rollouts that needed it and did not call it; an empty `tool` stands
+    for calls of unknown tools."""
 
     tool: str
     server: str
@@ -67,7 +67,7 @@ class ToolOutcomes(Schema):
 
 
 class Outcomes(Schema):
-    """`left` is how many of these steps are still to be counted: ask again. Without rollouts there are no steps."""
+    """`left` is the number of steps still to be counted: request again. Without rollouts there are no steps."""
 
     first: int | None
     last: int | None
@@ -76,7 +76,7 @@ class Outcomes(Schema):
 
 
 class BranchCall(Schema):
-    """A call of a branch; `words` are the outcomes other than success that it had."""
+    """A call of a branch; `words` are its outcomes other than success."""
 
     tool: str
     arguments: str
@@ -84,10 +84,10 @@ class BranchCall(Schema):
 
 
 class BranchOut(Schema):
-    """Calls that the same rollouts made, up to where they part; `after` is the branch that it goes on from.
+    """Calls shared by the same rollouts up to the point where they diverge; `after` is the parent branch.
 
-    `share` is how much of the spread of the rewards goes by the way that is taken after it; `parts` whether winners
-    and losers part there for the first time. `ends` are the rollouts that make no call after it.
+    `share` is the share of the reward variance explained by the next branch taken; `parts`: good and bad rollouts first
+    diverge here. `ends` are the rollouts without further calls.
     """
 
     number: int
@@ -108,8 +108,7 @@ class GroupMember(Schema):
 
 
 class GroupTree(Schema):
-    """The calls of a group's rollouts as one tree, told branch by branch; each comes after the one that it goes on
-    from."""
+    """The calls of a group's rollouts as one tree, listed by branch; each branch follows its parent."""
 
     group: int
     example: str
@@ -121,7 +120,7 @@ class GroupTree(Schema):
 @router.get(f"{RUN}/tools/outcomes", response=Outcomes)
 @in_project(Action.VIEW)
 def read_outcomes(request: Any, run: Number, asked: Query[Narrowed]) -> Any:
-    """What became of the calls of each tool over a range of steps, and how that changed against another range."""
+    """Return the outcomes of each tool's calls over a range of steps, compared with another range."""
     found = run_of(request.project, run)
     known = found.kept.aggregate(first=Min("step"), last=Max("step"))
     if known["first"] is None:
@@ -138,7 +137,7 @@ def read_outcomes(request: Any, run: Number, asked: Query[Narrowed]) -> Any:
 def read_group(
     request: Any, run: Number, step: Step, group: Number, by: Literal["arguments", "tool"] = "arguments"
 ) -> Any:
-    """The rollouts of one prompt as a tree of their calls, and the first call where winners and losers part."""
+    """Return the rollouts of one prompt as a tree of calls, and the first call where good and bad rollouts diverge."""
     found = run_of(request.project, run)
     try:
         one, whole, _ = opened(found, step, group)

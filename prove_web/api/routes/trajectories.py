@@ -36,13 +36,13 @@ router = Router(tags=["Trajectories"])
 IN_PROJECT = "/{slug:organisation}/{slug:project}"
 TRAJECTORY = f"{DATASET}/trajectories/{{slug:example}}"
 Sort = Literal["made", "-made", "reward", "-reward", "length", "-length", "-errors"]
-BEHIND = Query("", max_length=20, pattern=r"^[0-9]*$", description="`next` of the piece before; empty for the first.")
+BEHIND = Query("", max_length=20, pattern=r"^[0-9]*$", description="`next` of the previous page; empty for the first.")
 
 
 class TrajectoryRow(Schema):
-    """A trajectory as the list shows it; the components are of the reward, null where there is none.
+    """A trajectory as listed; reward components are null if there is no reward.
 
-    `features` are its kinds of difficulty, `path` counts the steps on the longest path of dependencies.
+    `features` are its kinds of difficulty, `path` is the number of steps on the longest dependency path.
     """
 
     dataset: int
@@ -88,7 +88,7 @@ class TrajectoryRow(Schema):
 
 
 class TrajectoryPage(Schema):
-    """`count` is of all that were found, up to 10,000; `more` where there are more than that."""
+    """`count` is the number of matches, up to 10,000; `more` if there are more."""
 
     items: list[TrajectoryRow]
     next: str | None
@@ -97,9 +97,9 @@ class TrajectoryPage(Schema):
 
 
 class TrajectoryDetail(TrajectoryRow):
-    """`record` is the conversation and its ground truth, `rollout` a policy's attempt at it.
+    """`record` is the conversation and its ground truth, `rollout` the rollout of a policy.
 
-    Who has yet to review it blindly is told no reward (`blind`).
+    Rewards are hidden while your blind review is pending (`blind`).
     """
 
     record: dict[str, Any]
@@ -109,29 +109,30 @@ class TrajectoryDetail(TrajectoryRow):
 
 
 class Verdict(Schema):
-    """What a replay on today's servers says of a demonstration; `problem` is why there is none."""
+    """The result of replaying a demonstration on the current servers; `problem` is the reason if there is none."""
 
     reward: dict[str, Any] | None
     problem: str
 
 
 class EditBody(Strict):
-    """One call left out, or made otherwise."""
+    """One call to remove or replace."""
 
-    call: int = Field(ge=1, le=100_000, description="Its number from 1.")
-    tool: str = Field("", max_length=200, description="Empty to leave the call out.")
+    call: int = Field(ge=1, le=100_000, description="Call number, from 1.")
+    tool: str = Field("", max_length=200, description="Empty to remove the call.")
     arguments: dict[str, Any] = {}
 
 
 class WhatIf(Schema):
-    """The rewards before and after, with their evidence; null where there is none."""
+    """The rewards before and after, with their evidence; null if there is none."""
 
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
 
 class Scored(Schema):
-    """`looked` rollouts out of `all`, of which `without` have no reward and `stale` cannot be compared any more."""
+    """`looked` of `all` rollouts; `without` of them have no reward and `stale` can't be compared because the code
+    changed."""
 
     config: dict[str, Any]
     looked: int
@@ -150,18 +151,18 @@ class Scored(Schema):
 @in_project(Action.VIEW)
 def list_trajectories(
     request: Any,
-    q: Annotated[str, Query(max_length=1_100, description="Such as `tool:create_event reward<0.5`.")] = "",
-    dataset: Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Only of this data set.")] = None,
+    q: Annotated[str, Query(max_length=1_100, description="Search, such as `tool:create_event reward<0.5`.")] = "",
+    dataset: Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Limit to this dataset.")] = None,
     sort: Sort = "-made",
     cursor: str = BEHIND,
 ) -> Any:
-    """The trajectories of a project that a search finds, 50 at a time."""
+    """Search the trajectories of a project, 50 per page."""
     within = one_of(request.project, dataset) if dataset else None
     blind = Blind(request.user, request.project)
     found = search(request.project, " ".join(q.splitlines()), within, blind)
     if found.fault:
         told = f"At character {found.fault.at + 1}: {found.fault.message}"
-        raise Refused(422, told, "query.q", "Change the search; the page of trajectories completes words.")
+        raise Refused(422, told, "query.q", "Change the query; the trajectories page autocompletes it.")
     page = page_of(request.project, found.rows, posted({"after": cursor} if cursor else {}), Order(sort, blind))
     following = str(page.later) if page.later and len(page.rows) == SIZE else None
     blind.cover(page.rows)
@@ -177,7 +178,7 @@ def with_project(row: Trajectory, project: Any) -> Trajectory:
 @router.get(TRAJECTORY, response=TrajectoryDetail)
 @in_project(Action.VIEW)
 def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
-    """One trajectory with its record and, where it is an attempt, what the policy did."""
+    """Return one trajectory with its record and, if it is a rollout, the policy's actions."""
     found = one_trajectory(request.project, dataset, example)
     found.blind = blind_since(found, request.user) is not None
     if found.parent and blind_since(found.parent, request.user) is not None:
@@ -188,11 +189,11 @@ def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
 @router.get(f"{TRAJECTORY}/verdict", response=Verdict)
 @in_project(Action.VIEW)
 def read_verdict(request: Any, dataset: Number, example: str) -> Any:
-    """Run a demonstration again in a fresh world, and score it."""
+    """Replay a demonstration in a new world and score it."""
     found = seen(request, dataset, example)
     known = example_of(found)
     if known is None:
-        return {"reward": None, "problem": "This trajectory cannot be read by this version of the site."}
+        return {"reward": None, "problem": "This version of the site can't read this trajectory."}
     verdict = judge(known)
     return {"reward": json.loads(dumps(verdict.reward)) if verdict.reward else None, "problem": verdict.problem}
 
@@ -200,11 +201,11 @@ def read_verdict(request: Any, dataset: Number, example: str) -> Any:
 @router.post(f"{TRAJECTORY}/what-if", response=WhatIf)
 @in_project(Action.VIEW)
 def edit_trajectory(request: Any, dataset: Number, example: str, body: EditBody) -> Any:
-    """What it would have earned without one of its calls, or with another in its place; nothing is kept."""
+    """Return the reward without one of the calls, or with another in its place; nothing is stored."""
     found = seen(request, dataset, example)
     known = example_of(found)
     if known is None:
-        raise Refused(422, "This trajectory cannot be read, so nothing of it is run.", "", "Choose another.")
+        raise Refused(422, "This trajectory can't be read, so it can't be replayed.", "", "Choose another.")
     rollout, _, config, _ = done(found, known)
     return edited(known, rollout, config, body)
 
@@ -212,7 +213,7 @@ def edit_trajectory(request: Any, dataset: Number, example: str, body: EditBody)
 def edited(known: Example, rollout: Rollout, config: RewardConfig, body: EditBody) -> dict[str, Any]:
     """Both rewards, as JSON. Raises Refused."""
     if body.call > len(rollout.calls):
-        raise Refused(422, f"It has {len(rollout.calls)} calls.", "body.call", "Name one of them.")
+        raise Refused(422, f"The trajectory has {len(rollout.calls)} calls.", "body.call", "Choose one of them.")
     edit = Edit(body.call - 1, ToolCall(body.tool, body.arguments)) if body.tool else Edit(body.call - 1)
     try:
         made = rerun(known, rollout, edit, config)
@@ -231,25 +232,25 @@ def seen(request: Any, dataset: int, example: str) -> Trajectory:
 
 
 class Rescore(Schema):
-    """Of what, and the weights that are not its own."""
+    """The source of the rollouts, and the reward."""
 
-    of: str = Field("", max_length=30, description="run-3 or dataset-2; the newest run where it is left out.")
-    preset: str = Field("", max_length=40, description="A reward by its name, or saved-4 for one of the team's.")
-    first: int | None = Field(None, ge=0, le=10**9 - 1, description="Of a run: the first step.")
+    of: str = Field("", max_length=30, description="run-3 or dataset-2; default: the newest run.")
+    preset: str = Field("", max_length=40, description="Reward preset, or saved-4 for a saved reward.")
+    first: int | None = Field(None, ge=0, le=10**9 - 1, description="First step of a run.")
     last: int | None = Field(None, ge=0, le=10**9 - 1)
-    most: Literal[2_000, 20_000, 100_000] = Field(20_000, description="Rollouts that are looked at.")
+    most: Literal[2_000, 20_000, 100_000] = Field(20_000, description="Maximum number of rollouts.")
 
 
 @router.get(f"{IN_PROJECT}/what-if", response=Scored)
 @in_project(Action.VIEW)
 def rescore(request: Any, asked: Query[Rescore]) -> Any:
-    """What another reward would have said of a run's rollouts or of a data set. Weights are further parameters,
-    such as `coverage=0.5`, named as the reward's configuration names them."""
+    """Score a run's rollouts or a dataset with another reward (reward replay). Weights are further parameters such as
+    `coverage=0.5`, named as in the reward's configuration."""
     want = reward_asked(request.project, request.GET.dict())
     if want.source is None:
-        raise Refused(404, "There is nothing here to score.", "query.of", "Name a run or a data set, as run-3.")
+        raise Refused(404, "There is nothing to score.", "query.of", "Choose a run or a dataset, such as run-3.")
     if asked.of and want.source.name != asked.of:
-        raise Refused(404, f"There is no {asked.of} here to score.", "query.of", "Name a run or a data set, as run-3.")
+        raise Refused(404, f"Source {asked.of} not found.", "query.of", "Choose a run or a dataset, such as run-3.")
     if want.fault:
         raise Refused(422, want.fault, "query", "Change this weight.")
     told = answer(want, Blind(request.user, request.project))

@@ -34,18 +34,18 @@ SpokenText = Annotated[str, Field(max_length=LONGEST)]
 
 
 class FixedCall(Strict):
-    """A call as it is to be made. `was` is the step that it stood in before, from 0; a `joined` one is made at the same
-    time as the one before it."""
+    """A call of the edited trajectory. `was` is its previous step, from 0; a `joined` call runs in parallel with the
+    one before it."""
 
     tool: str = Field(max_length=200)
     arguments: dict[str, Any] = {}
-    turn: int = Field(ge=1, le=1_000, description="The user's turn that it is made in, from 1.")
+    turn: int = Field(ge=1, le=1_000, description="Number of the user turn, from 1.")
     was: int | None = Field(None, ge=0, le=99_999)
     joined: bool = False
 
 
 class FixedConversation(Strict):
-    """The whole conversation as it is to be: as many turns as before, and the assistant's closing words of each."""
+    """The whole edited conversation: the same number of turns, and the assistant's final message of each."""
 
     turns: list[SpokenText] = Field(min_length=1, max_length=1_000)
     answers: list[SpokenText] = Field(min_length=1, max_length=1_000)
@@ -53,8 +53,8 @@ class FixedConversation(Strict):
 
 
 class FixTried(Schema):
-    """What comes of it in a fresh world: what each call answers, and the reward then and before; `same` where nothing
-    was changed. Who has yet to review it blindly is told neither reward."""
+    """The result in a new world: each call's observation, and the reward after and before; `same` if nothing was
+    changed. Rewards are hidden while your blind review is pending."""
 
     results: list[str]
     held: Verdict
@@ -63,7 +63,7 @@ class FixTried(Schema):
 
 
 class Correction(TrajectoryRow):
-    """A trajectory that somebody mended, with the one that it was made of."""
+    """An edited trajectory, with its source."""
 
     of_dataset: int
     of_example: str
@@ -80,7 +80,7 @@ class Correction(TrajectoryRow):
 @router.get(f"{TRAJECTORY}/fix", response=FixedConversation)
 @in_project(Action.ANNOTATE)
 def read_fix(request: Any, dataset: Number, example: str) -> Any:
-    """The conversation as it stands, to be changed and sent back; of an attempt, the calls that succeeded."""
+    """Return the conversation for editing; for a rollout, only the calls that succeeded."""
     found = one_trajectory(request.project, dataset, example)
     start = beginning(to_mend(found), rollout_of(found))
     calls = [
@@ -94,7 +94,7 @@ def read_fix(request: Any, dataset: Number, example: str) -> Any:
 @router.post(f"{TRAJECTORY}/fix/try", response=FixTried)
 @in_project(Action.ANNOTATE)
 def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
-    """Run the conversation as it is wanted in a fresh world; nothing is kept."""
+    """Run the edited conversation in a new world; nothing is stored."""
     found = one_trajectory(request.project, dataset, example)
     made = to_mend(found)
     try:
@@ -108,7 +108,7 @@ def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation
 @router.post(f"{TRAJECTORY}/fix", response={201: TrajectoryRow})
 @in_project(Action.ANNOTATE)
 def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
-    """Keep the conversation as it is wanted, once it holds in a fresh world, in the data set of those made by hand."""
+    """Save the edited conversation in the manual dataset, after it validates in a new world."""
     found = one_trajectory(request.project, dataset, example)
     made = to_mend(found)
     asked = wanted(made, body)
@@ -122,8 +122,7 @@ def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConve
 @router.get(f"{IN_PROJECT}/corrections", response=Piece[Correction])
 @in_project(Action.VIEW)
 def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The trajectories that people mended, the newest first. One that waits for one's own blind review is left out, as
-    is what was made of it."""
+    """List the edited trajectories, newest first, excluding those that depend on your pending blind reviews."""
     blind = Blind(request.user, request.project)
     rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
     rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
@@ -145,9 +144,9 @@ def wanted(example: Example, body: FixedConversation) -> Mended:
     size = len(example.turns)
     if (len(body.turns), len(body.answers)) != (size, size):
         do = f"Send {size} turns and {size} answers."
-        raise Refused(422, "It has another number of turns than before.", "body.turns", do)
+        raise Refused(422, "The number of turns has changed.", "body.turns", do)
     if late := [place for place, call in enumerate(body.calls) if call.turn > size]:
-        raise Refused(422, f"There are {size} turns.", f"body.calls.{late[0]}.turn", "Name one of them.")
+        raise Refused(422, f"The conversation has {size} turns.", f"body.calls.{late[0]}.turn", "Choose one of them.")
     rows = sorted((row(key, call) for key, call in enumerate(body.calls, 1)), key=lambda one: one.turn)
     draft = checked(Draft(tuple(body.turns), tuple(body.answers), tuple(rows)))
     if wrong := min((one for one in draft.rows if one.fault), key=lambda one: one.key, default=None):
@@ -162,7 +161,7 @@ def row(key: int, call: FixedCall) -> Row:
 
 
 def rejected(why: Rejected, found: Trajectory) -> Refused:
-    return Refused(422, said(why, found), "body", "Change what does not hold, and try it first.")
+    return Refused(422, said(why, found), "body", "Fix the calls that fail, and test the edit first.")
 
 
 def verdict(one: Judged) -> dict[str, Any]:

@@ -27,7 +27,7 @@ Make = body_of(WebhookForm, "MakeWebhook")
 
 
 class WebhookOut(Schema):
-    """A webhook; its secret is told once, when it is made."""
+    """A webhook; its secret is only returned on creation."""
 
     id: int
     name: str
@@ -44,7 +44,7 @@ class WebhookOut(Schema):
 
 
 class WebhookCreated(Schema):
-    """`secret` signs what is sent (HMAC-SHA256). It is told this once."""
+    """`secret` signs the payload (HMAC-SHA256). It is only returned once."""
 
     webhook: WebhookOut
     secret: str
@@ -59,7 +59,7 @@ class WebhookRemoved(Schema):
 
 
 class DeliveryOut(Schema):
-    """One thing that a webhook is told, and how that went; a test has no alert. `status` is of the answer."""
+    """One delivery of a webhook and its result; tests have no alert. `status` is the HTTP status."""
 
     id: int
     alert: int | None
@@ -79,11 +79,11 @@ class DeliveryOut(Schema):
 @in_project(Action.MANAGE)
 def list_webhooks(
     request: Any,
-    removed: Annotated[bool, Query(description="Those that were removed, instead.")] = False,
+    removed: Annotated[bool, Query(description="List the removed webhooks instead.")] = False,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> Any:
-    """The webhooks of a project, the newest first."""
+    """List the webhooks of a project, newest first."""
     rows = Webhook.objects.filter(project=request.project, removed_at__isnull=not removed)
     return by_key(rows.select_related("made_by"), "pk", cursor, limit)
 
@@ -91,7 +91,7 @@ def list_webhooks(
 @router.post(HOOKS, response={201: WebhookCreated})
 @in_project(Action.MANAGE)
 def make_webhook(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """Have an address outside told of every alert. Nothing is sent yet; its secret is in this answer alone."""
+    """Create a webhook that receives every alert. Nothing is sent yet; the secret is only in this response."""
     usual = {"format": Webhook.Format.JSON}
     form = WebhookForm(posted(usual | body.dict(exclude_none=True)))
     if not form.is_valid():
@@ -103,21 +103,21 @@ def make_webhook(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
 @router.get(f"{HOOK}/deliveries", response=Piece[DeliveryOut])
 @in_project(Action.MANAGE)
 def list_deliveries(request: Any, hook: Key, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """What a webhook was told and how that went, the newest first."""
+    """List a webhook's deliveries and their results, newest first."""
     return by_key(one_hook(request, hook).deliveries.all(), "pk", cursor, limit)
 
 
 @router.post(f"{HOOK}/test", response={201: DeliveryOut})
 @in_project(Action.MANAGE)
 def test_webhook(request: Any, hook: Key) -> Any:
-    """Have a webhook told that this is a test; how that went is among its deliveries after a moment."""
+    """Send a test to a webhook; its result appears among the deliveries after a moment."""
     return test(there(request, hook))
 
 
 @router.post(f"{HOOK}/switch", response=WebhookOut)
 @in_project(Action.MANAGE)
 def switch_webhook(request: Any, hook: Key, body: WebhookSwitch) -> Any:
-    """Switch a webhook on or off."""
+    """Enable or disable a webhook."""
     found = there(request, hook)
     found.enabled = body.enabled
     found.save(update_fields=["enabled"])
@@ -127,7 +127,7 @@ def switch_webhook(request: Any, hook: Key, body: WebhookSwitch) -> Any:
 @router.delete(HOOK, response=WebhookRemoved)
 @in_project(Action.MANAGE)
 def remove_webhook(request: Any, hook: Key) -> Any:
-    """Tell a webhook nothing any more; it can be restored."""
+    """Remove a webhook; it can be restored."""
     found = one_hook(request, hook)
     if found.removed_at is None:
         found.removed_at = timezone.now()
@@ -138,7 +138,7 @@ def remove_webhook(request: Any, hook: Key) -> Any:
 @router.post(f"{HOOK}/restore", response=WebhookOut)
 @in_project(Action.MANAGE)
 def restore_webhook(request: Any, hook: Key) -> Any:
-    """Put a webhook back that was removed, with its secret."""
+    """Restore a removed webhook with its secret."""
     found = one_hook(request, hook)
     if found.removed_at is not None:
         found.removed_at = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-KINDS = {"sd": "Standard deviation", "range": "Lowest to highest", "ci": "95 % interval of the mean"}
+KINDS = {"sd": "Standard deviation", "range": "Minimum to maximum", "ci": "95 % interval of the mean"}
 CONFIDENCE = 0.95
 
 

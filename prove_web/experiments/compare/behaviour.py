@@ -10,10 +10,10 @@ from .eval_rollouts import Call
 from .sources import Attempt
 
 KINDS = {
-    "lost": "Success, then failure",
-    "gained": "Failure, then success",
-    "failed": "Failure both times",
-    "passed": "Success both times",
+    "lost": "Regressed",
+    "gained": "Fixed",
+    "failed": "Both failed",
+    "passed": "Both passed",
 }
 FLIPS = ("lost", "gained")
 LENGTHS = {"0": "No calls", "1": "1 call", "2": "2 calls", "3": "3 calls", "4": "4 calls", "5": "5 or more"}

@@ -104,12 +104,12 @@ def run_beside(request: ProjectRequest) -> HttpResponse:
     first, second = (side_of(request.project, request.GET.get(name, "")) for name in ("a", "b"))
     context: dict[str, Any] = {"first": first, "second": second, "item": request.GET.get("item", "")}
     if first.run is None or second.run is None:
-        raise Http404("Items of evaluations stand beside each other on the pages of evaluations.")
+        raise Http404("Compare evaluation items on the pages of evaluations.")
     try:
         found = parse_filter(request.GET)(pairs(first.attempts(), second.attempts()))
         at = next((at for at, pair in enumerate(found) if pair.first.key == context["item"]), None)
         if at is None:
-            raise Http404("The two have no such conversation in common.")
+            raise Http404("The two do not share this conversation.")
         pair = found[at]
         sides = [build_side_context(first, pair, "a-"), build_side_context(second, pair, "b-")]
     except RolloutsUnavailable as why:

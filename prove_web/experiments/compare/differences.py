@@ -17,7 +17,7 @@ from .params import MADE
 Settings = dict[str, str]  # by the names of the form's fields, as text
 SHORT = 12  # letters of a digest
 DIGESTS = ("content", "servers", "schemas", "code")
-BEYOND = {"dataset": "Data set", "kind": "Kind", "policy": "Policy to start from"}
+BEYOND = {"dataset": "Dataset", "kind": "Kind", "policy": "Initial policy"}
 
 
 @dataclass(frozen=True)

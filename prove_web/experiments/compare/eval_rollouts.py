@@ -56,8 +56,8 @@ def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
         raise RolloutsUnavailable(why_missing(run)) from None
     if about.st_size > LARGEST:
         raise RolloutsUnavailable(
-            f"The held-out rollouts of run {run.number} are {about.st_size / 1e6:.0f} MB, more than is read for a page "
-            f"({LARGEST / 1e6:.0f} MB). Evaluate both on a benchmark instead."
+            f"The held-out rollouts of run {run.number} are {about.st_size / 1e6:.0f} MB; the limit of this page is "
+            f"{LARGEST / 1e6:.0f} MB. Evaluate both runs on a benchmark instead."
         )
     try:
         return read(path, about.st_mtime_ns, about.st_size)
@@ -69,12 +69,12 @@ def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
 
 def why_missing(run: Run) -> str:
     if not run.job.ended:
-        return f"Run {run.number} is not over yet: it is measured on held-out worlds at its end."
+        return f"Run {run.number} has not ended; its held-out evaluation runs at the end."
     if not run.config.get("held_out", DEFAULTS["held_out"]):
-        return f"Run {run.number} was told to measure no held-out conversations, so it left no rollouts of them."
+        return f"Run {run.number} has no held-out rollouts: its held-out evaluation is turned off."
     return (
-        f"The held-out rollouts of run {run.number} are not in this machine's data folder: it ended before they were "
-        "made, or its worker has a folder of its own. Evaluate both runs on a benchmark instead."
+        f"The held-out rollouts of run {run.number} are not in this machine's data folder: it ended before its "
+        "evaluation, or its worker uses another folder. Evaluate both runs on a benchmark instead."
     )
 
 

@@ -92,8 +92,8 @@ def paired(run: Run, base: Run) -> Difference:
     both = sorted(first.keys() & second.keys())
     if not both:
         raise RolloutsUnavailable(
-            f"Runs {run.number} and {base.number} were measured on other held-out conversations, since their data sets "
-            "differ. Evaluate both on a benchmark instead."
+            f"Runs {run.number} and {base.number} were evaluated on different held-out conversations because their "
+            "datasets differ. Evaluate both runs on a benchmark instead."
         )
     gains = [second[name] - first[name] for name in both]
     low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])

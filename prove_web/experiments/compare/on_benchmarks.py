@@ -72,13 +72,13 @@ def board(
 
 def scored(run: Run, one: Evaluation | None, first: Evaluation | None, values: Mapping[int, Values]) -> Scored:
     if one is None or first is None or one == first:
-        why = "The baseline was not evaluated on it." if one and first is None else ""
+        why = "Baseline not evaluated." if one and first is None else ""
         return Scored(run, one, None, why)
     if reason := why_not(first, one):
         return Scored(run, one, None, reason)
     both = sorted(values[first.pk].keys() & values[one.pk].keys())
     if not both:
-        return Scored(run, one, None, "There is no item that both have run.")
+        return Scored(run, one, None, "No common item.")
     gains = [values[one.pk][task] - values[first.pk][task] for task in both]
     low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
     return Scored(run, one, Difference(fmean(gains), low, high, len(both)))

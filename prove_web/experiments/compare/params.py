@@ -23,15 +23,15 @@ TOO_LARGE = 1 << 31  # for a number in the database
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
 HELD_OUT = "held_out."  # begins the name of a metric of the held-out measurements
 USUAL = ("reward", f"{HELD_OUT}reward", "success", "goal_success", "tool_failures")
-BANDS = {**KINDS, "": "No band"}
+BANDS = {**KINDS, "": "None"}
 # what a data set's manifest says of how it was made
 MADE = {
-    "content": "Content of the data set",
-    "servers": "Code of the servers",
-    "schemas": "Schemas of the tools",
-    "code": "Code that made the data",
+    "content": "Dataset content",
+    "servers": "Server code",
+    "schemas": "Tool schemas",
+    "code": "Synthesis code",
     "teacher": "Teacher",
-    "recipe": "Recipe of the data",
+    "recipe": "Dataset recipe",
 }
 
 
@@ -101,8 +101,8 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
     numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
     if len(numbers) > MOST:
         raise TooMany(
-            f"{len(numbers)} runs are asked for, and {MOST} are the most that stand beside each other. "
-            f"Take {len(numbers) - MOST} of them out, or group a sweep's runs on its own page."
+            f"{len(numbers)} runs are selected; at most {MOST} can be compared. "
+            f"Remove {len(numbers) - MOST} of them, or group a sweep's runs on its own page."
         )
     found = {run.number: run for run in load_runs(project, [number for number in numbers if number < TOO_LARGE])}
     runs = tuple(found[number] for number in numbers if number in found)

@@ -85,9 +85,9 @@ def suggested(project: Project) -> list[tuple[str, str]]:
         "number", "sweep_id", "project_id", "base_id", "pinned"
     )
     newest = list(runs.order_by("-number")[:3])[::-1]
-    found = [(f"The newest {len(newest)} runs", added(Chosen(), newest))] if len(newest) > 1 else []
+    found = [(f"Newest {len(newest)} runs", added(Chosen(), newest))] if len(newest) > 1 else []
     swept: Any = runs.exclude(sweep=None).select_related("sweep").order_by("-sweep__number", "-number").first()
     if swept is not None:
         members = list(runs.filter(sweep=swept.sweep_id).order_by("number")[:MOST])
-        found += [(f"The runs of the sweep {swept.sweep.name}", added(Chosen(), members))]
+        found += [(f"Runs of sweep {swept.sweep.name}", added(Chosen(), members))]
     return found

@@ -60,7 +60,7 @@ class Side:
     def title(self) -> str:
         if self.run is None:
             return str(self.evaluation)
-        start = "the policy it started from" if self.when == "before" else "after training"
+        start = "initial policy" if self.when == "before" else "after training"
         return f"{self.run.name}, {start}"
 
     @property
@@ -91,7 +91,7 @@ def side_of(project: Project, name: str) -> Side:
     """Raises Http404 for what is no side, or not in the project."""
     found = NAME.fullmatch(name)
     if found is None:
-        raise Http404("A side is a run (run-3), what it started from (run-3-before), or an evaluation (evaluation-5).")
+        raise Http404("A side is a run (run-3), its initial policy (run-3-before) or an evaluation (evaluation-5).")
     if number := found["evaluation"]:
         return Side(name, evaluation=evaluation_of(project, int(number)))
     rows = Run.objects.select_related("job", "dataset", "project__organisation").defer("job__result", "job__spec")
@@ -102,10 +102,10 @@ def side_of(project: Project, name: str) -> Side:
 def require_alike(first: Side, second: Side) -> None:
     """Raises NotKept for sides that share no conversations by what they are."""
     if first.name == second.name:
-        raise RolloutsUnavailable("This is one and the same policy on both sides. Choose another for one of them.")
+        raise RolloutsUnavailable("Both sides are the same policy. Choose two different policies.")
     if (first.run is None) != (second.run is None):
         raise RolloutsUnavailable(
-            "A run's own held-out worlds and the items of a benchmark are not the same: take two of a kind."
+            "A run and an evaluation have no common conversations. Choose two runs or two evaluations."
         )
     if first.evaluation and second.evaluation and (why := why_not(first.evaluation, second.evaluation)):
         raise RolloutsUnavailable(why)
@@ -118,14 +118,14 @@ def of_evaluation(evaluation: Evaluation) -> dict[str, Attempt]:
         about = path.lstat()
         if path.is_symlink() or about.st_size > LARGEST:
             raise RolloutsUnavailable(
-                f"The conversations of evaluation {evaluation.number} are too large, or elsewhere."
+                f"The conversations of evaluation {evaluation.number} are too large, or stored elsewhere."
             )
         calls = read(path, about.st_mtime_ns, about.st_size)
     except NoConversation as why:
         raise RolloutsUnavailable(str(why)) from None
     except (OSError, UnreadableData) as error:
         raise RolloutsUnavailable(
-            f"The conversations of evaluation {evaluation.number} are gone, or cannot be read."
+            f"The conversations of evaluation {evaluation.number} are missing or cannot be read."
         ) from error
     return {
         row.item: Attempt(row.item, row.category, row.value, row.passed, calls[row.item], row.line, row.goal_success)
@@ -143,7 +143,7 @@ def offered(project: Project) -> list[tuple[str, list[tuple[str, str]]]]:
     """What may be chosen, in groups: the newest runs that ended, and evaluations."""
     runs = Run.objects.filter(project=project, deleted_at=None, job__state__in=ENDED).only("number", "name")
     after = [(f"run-{run.number}", f"Run {run.number}, {run.name}") for run in runs.order_by("-number")[:OFFERED]]
-    before = [(f"{name}-before", f"{title}: what it started from") for name, title in after]
+    before = [(f"{name}-before", f"{title}: initial policy") for name, title in after]
     rows = Evaluation.objects.filter(project=project, job__state__in=ENDED).only("number", "name")[:OFFERED]
     evaluations = [(f"evaluation-{one.number}", f"#{one.number} {one.name}") for one in rows]
     groups = [("Runs, after training", after), ("Runs, before training", before), ("Evaluations", evaluations)]

@@ -52,7 +52,7 @@ def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None 
     Raises NotOutside and NotTold; then nothing is stored.
     """
     if run.kind != RunKind.OUTSIDE:
-        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+        raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
     with transaction.atomic():
         job = locked(run.job_id)
         fresh = [event for source, points in told.items() for event in news(run, job, source, points)]
@@ -85,7 +85,7 @@ def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list
         if after != before:
             found[point.step] = (after, point.at or timezone.now())
     if len(found.keys() - known.keys()) + table.count() > MOST_POINTS:
-        raise InvalidRunData(f"A run has at most {MOST_POINTS:,} steps. Tell of fewer, such as every tenth.", source)
+        raise InvalidRunData(f"A run has at most {MOST_POINTS:,} steps. Log fewer, such as every tenth.", source)
     learn(run, source, [name for metrics, _ in found.values() for name in metrics])
     return [
         {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **apart(metrics)}}
@@ -111,9 +111,7 @@ def learn(run: Run, source: str, names: Sequence[str]) -> None:
     if not fresh:
         return
     if len(known) + len(fresh) > MOST_NAMES:
-        raise InvalidRunData(
-            f"A run has at most {MOST_NAMES} metrics of its own; {fresh[0]} would be one more.", source
-        )
+        raise InvalidRunData(f"A run has at most {MOST_NAMES} custom metrics; {fresh[0]} exceeds the limit.", source)
     run.own = {**run.own, source: [*known, *fresh]}
     run.save(update_fields=["own"])
 
@@ -134,7 +132,7 @@ def put(job: Job, events: Sequence[dict[str, Any]]) -> None:
 def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | None = None) -> None:
     """Store how it ended; said twice it changes nothing. Raises NotOutside and NotTold."""
     if run.kind != RunKind.OUTSIDE:
-        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+        raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
     try:
         check_result("The end", result or {})
     except InvalidEvent as why:

@@ -35,14 +35,14 @@ def check(names: Iterable[str], where: str) -> None:
     """Raises NotTold for the first name that does not fit."""
     for name in names:
         if not fit(name):
-            what = "is taken for something else" if name in TAKEN else "is no name of a metric"
+            what = "is reserved" if name in TAKEN else "is not a valid metric name"
             raise InvalidRunData(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
 
 
 def check_config(config: Mapping[str, Any], where: str = "config") -> None:
     if len(json.dumps(config)) > LARGEST_CONFIG:
         raise InvalidRunData(
-            f"The configuration is longer than {LARGEST_CONFIG:,} characters of JSON. Leave some out.", where
+            f"The configuration is longer than {LARGEST_CONFIG:,} characters of JSON. Remove some settings.", where
         )
 
 

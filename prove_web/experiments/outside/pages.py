@@ -30,10 +30,10 @@ LARGEST = MOST - (1 << 20)  # bytes of a file, so that the request around it fit
 
 
 class ImportForm(forms.Form):
-    format = forms.ChoiceField(label="Made by", choices=[*FORMATS.items()])
+    format = forms.ChoiceField(label="Tracker", choices=[*FORMATS.items()])
     file = forms.FileField(
         label="File",
-        help_text=f"A zip of the tracker's folder, or one file of TensorBoard or Weights & Biases; at most "
+        help_text=f"A zip of the tracker's folder, or a single TensorBoard or Weights & Biases file; at most "
         f"{LARGEST >> 20} MB.",
     )
 
@@ -41,8 +41,8 @@ class ImportForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > LARGEST:
             raise forms.ValidationError(
-                f"This file has {file.size:,} bytes, and {LARGEST:,} are the most. A larger one is brought in on the "
-                "server: manage.py import_run."
+                f"The file has {file.size:,} bytes; the limit is {LARGEST:,}. Import larger files on the server with "
+                "manage.py import_run."
             )
         return file
 
@@ -73,8 +73,8 @@ def run_import(request: ProjectRequest) -> HttpResponse:
 
 def said(new: int, all_of_them: int) -> str:
     known = all_of_them - new
-    found = f"{new} run{'' if new == 1 else 's'} brought in." if new else "Nothing is new."
-    return f"{found} {known} had been brought in before." if known else found
+    found = f"{new} run{'' if new == 1 else 's'} imported." if new else "No new runs."
+    return f"{found} {known} already imported." if known else found
 
 
 @in_project(Action.VIEW)
@@ -82,7 +82,7 @@ def said(new: int, all_of_them: int) -> str:
 def run_take(request: ProjectRequest, run: int, tracker: str) -> HttpResponse:
     """A run as a zip that another tracker reads."""
     if tracker not in FORMATS:
-        raise Http404(f"There is no tracker “{tracker[:40]}” here: there are {', '.join(FORMATS)}.")
+        raise Http404(f"Unknown tracker “{tracker[:40]}”. Available: {', '.join(FORMATS)}.")
     found = run_of(request.project, run)
     with tempfile.TemporaryDirectory(prefix="prove-export-") as folder:
         target = Path(folder, "run")
@@ -90,7 +90,7 @@ def run_take(request: ProjectRequest, run: int, tracker: str) -> HttpResponse:
         try:
             write_run(found, tracker, target)
         except InvalidRunData as why:
-            return HttpResponse(f"Run {run} cannot be written: {why}", status=422, content_type="text/plain")
+            return HttpResponse(f"Run {run} cannot be exported: {why}", status=422, content_type="text/plain")
         packed = Path(shutil.make_archive(str(Path(folder, "packed")), "zip", target)).read_bytes()
     name = f"run-{run}-{tracker}.zip"
     audit.note(None, "exported", found, request.organisation, file=name)

@@ -42,7 +42,7 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
     Raises NotOutside and NotTold; then nothing is stored.
     """
     if run.kind != RunKind.OUTSIDE:
-        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+        raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
     check(groups)
     folder = RolloutFolder(run.job.out / "rollouts")
     with transaction.atomic():
@@ -50,12 +50,12 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
         others = run.kept.exclude(step=step).aggregate(all=Sum("bytes"))["all"] or 0
         if others > LARGEST:
             raise InvalidRunData(
-                f"This run has {others:,} bytes of rollouts, and no more are kept. Tell of fewer steps.", "step"
+                f"This run has {others:,} bytes of rollouts, the storage limit. Log fewer steps.", "step"
             )
         known = run.kept.filter(step=step).values_list("digest", flat=True).first()
         whole = [*(before(run, step, first) if first > 1 else ()), *build_records(groups, first)]
         if len(whole) > MOST_ROLLOUTS:
-            raise InvalidRunData(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
+            raise InvalidRunData(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Log a sample of them.", "groups")
         folder.path.mkdir(parents=True, exist_ok=True)
         told = folder.store(step, whole, tokens="none")
         fresh = told["digest"] != known
@@ -81,9 +81,7 @@ def before(run: Run, step: int, first: int) -> list[RolloutRecord]:
         log.warning("Rollouts of run %s, step %s, cannot be read: %s", run.pk, step, why)
         found = []
     if len({one.group for one in found}) < first - 1:
-        raise InvalidRunData(
-            f"Not all groups of step {step} before group {first} are known. Begin with the first.", "first"
-        )
+        raise InvalidRunData(f"Groups of step {step} before group {first} are missing. Start with group 1.", "first")
     return found
 
 
@@ -93,16 +91,16 @@ def check(groups: Sequence[ExternalGroup]) -> None:
         where = f"groups.{number}"
         if group.name and not NAME.fullmatch(group.name):
             raise InvalidRunData(
-                f"“{group.name[:80]}” is no name of a prompt: letters, digits and _ . : @ % + -.", where
+                f"“{group.name[:80]}” is not a valid prompt name: use letters, digits and _ . : @ % + -.", where
             )
         prompt = sum(len(one.content) for one in group.prompt)
         for place, one in enumerate(group.attempts):
             texts = [*(each.content for each in one.transcript), *(each.observation for each in one.calls)]
             if prompt + sum(map(len, texts)) > LONGEST_TEXT:
-                longest = f"A rollout has at most {LONGEST_TEXT:,} characters, its prompt included. Cut it."
+                longest = f"A rollout has at most {LONGEST_TEXT:,} characters, including its prompt. Shorten it."
                 raise InvalidRunData(longest, f"{where}.rollouts.{place}")
         if not storable(group):
-            raise InvalidRunData("It has a character that no text has: zero, or half of a surrogate pair.", where)
+            raise InvalidRunData("The text contains a null character or half of a surrogate pair.", where)
 
 
 def brought(folder: Path, job: str) -> None:

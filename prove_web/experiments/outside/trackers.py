@@ -39,7 +39,7 @@ def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[Tr
     with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as room:
         child(["read", format, str(path), room], stdout=answer)
         if answer.tell() > largest:
-            raise InvalidRunData("Its runs are too large to be read at once. Take some out.", "file")
+            raise InvalidRunData("The runs are too large to be read together. Remove some.", "file")
         answer.seek(0)
         return [from_json(line) for line in answer]
 
@@ -63,10 +63,10 @@ def child(words: Sequence[str], **streams: Any) -> None:
             **streams,
         )
     except subprocess.TimeoutExpired:
-        raise InvalidRunData(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None
+        raise InvalidRunData(f"Timed out after {LONGEST} seconds. Use fewer runs at a time.", "file") from None
     if done.returncode:
         why = done.stderr.strip().splitlines() if done.returncode == 2 else []
-        told = why[-1][:500] if why else f"It cannot be read as {FORMATS[words[1]]}: the reader broke off."
+        told = why[-1][:500] if why else f"The file cannot be read as {FORMATS[words[1]]}: the reader crashed."
         raise InvalidRunData(told, "file")
 
 
@@ -93,7 +93,7 @@ def numbers(metrics: dict[str, Any]) -> dict[str, float]:
 def bring(project: Project, user: User | None, one: TrackedRun, format: str) -> tuple[Run, bool]:
     """A run of what a tracker kept, and whether it is new: the same content is the same run. Raises NotTold."""
     if not isinstance(one.name, str) or not isinstance(one.config, dict) or not storable(one):
-        raise InvalidRunData("What it says of its run is damaged.", "file")
+        raise InvalidRunData("The run data in the file is damaged.", "file")
     key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
     times = {row["time"] for source in SOURCES for row in getattr(one, source)}
     began = moment(min(times, default=0.0)) if len(times) > 1 else None
@@ -134,4 +134,4 @@ def moment(seconds: float) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise InvalidRunData("It has a time that is none.", "file") from None
+        raise InvalidRunData("The file contains an invalid timestamp.", "file") from None

@@ -52,7 +52,7 @@ def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
     """Figure 3 as a chart's specification, and Figure 4 as bars; two queries."""
     told = read(runs, ("reward", *COMPONENTS))
     chart = {
-        "title": "Mean reward over the steps of training",
+        "title": "Mean reward by training step",
         "series": [
             {"name": f"Run {run.number}, {run.name}", "points": list(zip(curve.steps, curve.values, strict=True))}
             for run in runs

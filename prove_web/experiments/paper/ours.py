@@ -37,8 +37,8 @@ class Slot:
     def lacking(self, run: Run | None) -> str:
         """Why it has no result, of this run of it."""
         if run is not None:
-            return f"run {run.number} was not evaluated on it"
-        return "the model was not evaluated on it" if self.stage == BASE else "no such run has ended"
+            return f"run {run.number} was not evaluated on this benchmark"
+        return "the model was not evaluated on this benchmark" if self.stage == BASE else "no such run has ended"
 
 
 @dataclass

@@ -29,7 +29,7 @@ ABLATIONS = dict(
 )
 PAPERS_TEACHER = "Gemma-4-31B-it"
 OTHER_TEACHER = "Qwen3-32B"
-LACKS = "needs one by the full reward, too"
+LACKS = "also requires a full-reward evaluation"
 OFFERED = 12  # evaluations that may count instead
 
 
@@ -126,7 +126,7 @@ class Tables:
             slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, PROVE)]
             slots = slots or ([Slot(model, PROVE)] if model in published_scores.TAUGHT else [])
             rows += [
-                self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", published_scores.BENCHMARKS)
+                self.of(slot, f"taught by {slot.teacher or 'an unknown teacher'}", published_scores.BENCHMARKS)
                 for slot in slots
             ]
         about = f"GRPO on conversations taught by {OTHER_TEACHER} instead of {PAPERS_TEACHER}: overall, in percent."
@@ -140,8 +140,8 @@ class Tables:
         for name, words in ABLATIONS.items():
             rows.append(Row(published_scores.ABLATED, words, False, overall(published_scores.ABLATIONS[words])))
             rows += [self.changed(model, name, words) for model in dict.fromkeys(tried)]
-        about = "The reward with a part left out: overall, as points against the full reward with the same model."
-        title = "Ablations of the reward"
+        about = "The reward without one component: overall, in points against the full reward with the same model."
+        title = "Reward ablations"
         return Table("ablations", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), True, True)
 
     def changed(self, model: str, stage: str, words: str) -> Row:
@@ -204,14 +204,14 @@ class Tables:
         start = {"policy": policy} if policy and not policy.startswith(OF_RUN) else {}
         if slot.stage == BASE:
             asked = {"benchmark": benchmark, **start}
-            return "Evaluate it", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
+            return "Evaluate", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
         asked = {
             "recipe": "tiny" if policy == WARM else "paper",
             "kind": "sft" if slot.stage == SFT else "grpo",
             **start,
         }
         asked |= {"reward": "paper" if slot.stage == PROVE else slot.stage} if slot.stage != SFT else {}
-        return "Launch the run", f"{reverse('run-new', args=[*path])}?{urlencode(asked)}"
+        return "Launch run", f"{reverse('run-new', args=[*path])}?{urlencode(asked)}"
 
 
 def heads(benchmarks: Sequence[str], whole: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:

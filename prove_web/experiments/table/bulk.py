@@ -51,7 +51,7 @@ class Act:
 def stop(run: Run, level: str) -> bool:
     """Whether it was asked to stop, and had not been before."""
     if run.job.ended:
-        raise NotNow(f"is {run.job.get_state_display().lower()} already")
+        raise NotNow(f"already {run.job.get_state_display().lower()}")
     before = run.job.stop
     return request_stop(run.job, level).stop != before
 
@@ -60,7 +60,7 @@ def go_on(run: Run) -> bool:
     try:
         resume(run.job)
     except NotNow:
-        raise NotNow(f"is {run.job.get_state_display().lower()}; there is nothing to resume") from None
+        raise NotNow(f"{run.job.get_state_display().lower()}; nothing to resume") from None
     return True
 
 
@@ -89,7 +89,7 @@ def bring_back(run: Run, given: object) -> bool:
     if found is None:
         if Run.objects.filter(pk=run.pk).exists():
             return False  # somebody else restored it
-        raise InvalidMetadata("was removed for good meanwhile")
+        raise InvalidMetadata("permanently deleted in the meantime")
     try:
         restore(found)
     except TooLate as why:
@@ -105,14 +105,14 @@ MARKS = {
 }
 ACTS = {
     "archive": Act("archived", lambda run, _: run_metadata.archive(run), "unarchive"),
-    "unarchive": Act("taken out of the archive", lambda run, _: run_metadata.archive(run, False), "archive"),
-    "base": Act("measured against it from now on", run_metadata.set_base),
-    "unbase": Act("measured against no other run from now on", lambda run, _: run_metadata.set_base(run, None)),
+    "unarchive": Act("unarchived", lambda run, _: run_metadata.archive(run, False), "archive"),
+    "base": Act("assigned the baseline", run_metadata.set_base),
+    "unbase": Act("left without a baseline", lambda run, _: run_metadata.set_base(run, None)),
     "stop-after": Act("asked to stop after this step", lambda run, _: stop(run, StopLevel.AFTER_STEP)),
     "stop-now": Act("asked to stop now", lambda run, _: stop(run, StopLevel.NOW)),
-    "delete": Act("in the bin now", remove, UNDELETE),
+    "delete": Act("moved to the trash", remove, UNDELETE),
     UNDELETE: Act("restored", bring_back),
-    "resume": Act("in the queue again", lambda run, _: go_on(run)),
+    "resume": Act("queued again", lambda run, _: go_on(run)),
 }
 
 
@@ -127,9 +127,9 @@ def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tup
         rows = rows.filter(number__in=numbers if len(numbers) <= MOST else ())
     runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
     if max(len(runs), len(numbers)) > MOST:
-        raise InvalidMetadata(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
+        raise InvalidMetadata(f"At most {MOST:,} runs at a time. Narrow the search or select fewer.")
     if not runs:
-        raise InvalidMetadata("No run was chosen. Tick the ones you mean, then choose what to do with them.")
+        raise InvalidMetadata("No runs selected. Select runs, then choose an action.")
     return runs, sorted(numbers - {run.number for run in runs})
 
 
@@ -144,7 +144,7 @@ def in_bin(project: Project) -> QuerySet[Run]:
 
 def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -> Done:
     """One run after another, each by itself: what is refused for one does not hold up the others."""
-    done = Done(act.said, act.undo, refused=[f"Run {number}: is not there any more" for number in missing])
+    done = Done(act.said, act.undo, refused=[f"Run {number}: no longer exists" for number in missing])
     for run in runs:
         try:
             changed = act.do(run, given)

@@ -44,7 +44,7 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
     back = redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
     act = data.get("act", "")
     if act not in acts:
-        messages.error(request, "Say what is to be done with these runs. Nothing was changed.")
+        messages.error(request, "Choose an action for these runs. Nothing was changed.")
         return back
     try:
         given = parse_action_value(request.project, request.user, data)
@@ -70,7 +70,7 @@ def parse_action_value(project: Project, user: User, data: Mapping[str, Any]) ->
     if act == "base":
         found = run_metadata.in_sight(project).filter(number=parse_digits(data.get("base", ""))).first()
         if found is None:
-            raise InvalidMetadata("Choose the run to measure against. Nothing was changed.")
+            raise InvalidMetadata("Enter the number of the baseline run. Nothing was changed.")
         return found
     return ""
 
@@ -87,6 +87,6 @@ def tell(request: ProjectRequest, done: Done, act: str, given: str | Run | User)
     if done.refused:
         more = f" And {len(done.refused) - TOLD} more." if len(done.refused) > TOLD else ""
         count = counted(len(done.refused))
-        messages.warning(request, f"Not done for {count}. {'; '.join(done.refused[:TOLD])}.{more}")
+        messages.warning(request, f"Not applied to {count}. {'; '.join(done.refused[:TOLD])}.{more}")
     if not done.changed and not done.refused:
-        messages.info(request, f"All of these were {done.said}{about} already.")
+        messages.info(request, f"All of these were already {done.said}{about}.")

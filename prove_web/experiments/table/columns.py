@@ -28,11 +28,11 @@ OWN = {"held_out": "reward"} | {
     f"held_out_{name}": name for name in ("success", "goal_success", "act_accuracy", "state")
 }
 FORMS = {
-    "now": "newest",
+    "now": "current",
     "last": "last",
     "best": "best",
-    "least": "least",
-    "most": "greatest",
+    "least": "min",
+    "most": "max",
     "first": "first",
     **{f"mean-{count}": f"mean of {count}" for count in NEWEST},
 }
@@ -95,11 +95,11 @@ class Measure:
     def group(self) -> str:
         if self.source == HELD_OUT:
             return "Held-out"
-        return self.metric.group if self.metric else "Others"
+        return self.metric.group if self.metric else "Other"
 
     @property
     def help(self) -> str:
-        return self.metric.formula if self.metric else "A metric that this site does not know."
+        return self.metric.formula if self.metric else "Custom metric of the run."
 
     @property
     def field(self) -> str:
@@ -132,20 +132,20 @@ KNOWN = {
         Known("name", "Name", "name"),
         Known("state", "State", "job__state"),
         Known("kind", "Kind", "kind"),
-        Known("dataset", "Data set", "dataset__called"),
+        Known("dataset", "Dataset", "dataset__called"),
         Known("sweep", "Sweep", "sweep__number"),
-        Known("base", "Baseline", "against__number", help="The run that it is measured against."),
+        Known("base", "Baseline", "against__number", help="The run it is compared with."),
         Known("steps", "Steps", "", numeric=True),
         Known(
             "gain",
             "Held-out gain",
             "",
             numeric=True,
-            help="Mean paired difference on held-out worlds when the run has ended, with its 95 % interval.",
+            help="Mean paired difference on held-out worlds after training, with its 95 % interval.",
         ),
         Known("by", "Started by", "job__created_by__username"),
-        Known("when", "When", "created_at"),
-        Known("took", "Took", ""),
+        Known("when", "Created", "created_at"),
+        Known("took", "Duration", ""),
     )
 }
 FIRST = ("number", "name")  # in the first column of every table

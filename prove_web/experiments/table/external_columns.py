@@ -28,8 +28,8 @@ class ExternalSetting:
     name: str
     numeric = False
     kind = "given"
-    group = "Settings of runs trained elsewhere"
-    help = "As the program of the run told it. Numbers sort as numbers, before words."
+    group = "Settings of external runs"
+    help = "As logged by the run's program. Numbers sort before text."
 
     @property
     def key(self) -> str:
@@ -94,7 +94,7 @@ def field(of: ExternalSetting) -> Field:
         fits = Q(Exists(mine.filter(either(equal(one) for one in any_of(asked)))))
         return Q(Exists(mine)) & ~fits if asked.op == "!=" else fits
 
-    return Field(f"{of.name}, as runs trained elsewhere told it", f"{of.key}>1", rows, True)
+    return Field(f"{of.name}, logged by external runs", f"{of.key}>1", rows, True)
 
 
 def equal(text: str) -> Q:
@@ -105,5 +105,7 @@ def equal(text: str) -> Q:
 def unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     some = ", ".join(f"{BEFORE}{one}" for one in known[:5])
-    hint = f"Did you mean “{BEFORE}{near[0]}”?" if near else f"There is {some} …" if known else "None has any yet."
-    return f"No run trained elsewhere was told a setting “{name}”. {hint}"
+    hint = (
+        f"Did you mean “{BEFORE}{near[0]}”?" if near else f"Known settings: {some} …" if known else "None logged yet."
+    )
+    return f"No external run logged a setting “{name}”. {hint}"

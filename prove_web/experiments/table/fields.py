@@ -67,7 +67,7 @@ def on(project: Project, asked: FieldComparison) -> Q:
         day = datetime.combine(date.fromisoformat(asked.value), datetime.min.time(), UTC)
         after = datetime.fromtimestamp(day.timestamp() + 86_400, UTC)
     except (ValueError, OverflowError):
-        raise BadQuery(asked.ends, "“when” takes a day here, such as when>=2026-01-31.") from None
+        raise BadQuery(asked.ends, "“when” takes a date, such as when>=2026-01-31.") from None
     within = Q(created_at__gte=day, created_at__lt=after)
     if asked.op in (":", "=", "!="):
         return ~within if asked.op == "!=" else within
@@ -79,19 +79,19 @@ def worked_out(project: Project, asked: FieldComparison) -> Q:
 
 
 FIELDS = {
-    "state": Field("how it stands", "state:running", chosen("job__state", State.values)),
-    "kind": Field("what kind of training", "kind:grpo", chosen("kind", RunKind.values)),
-    "tag": Field("a tag", "tag:baseline", tags),
-    "by": Field("who started it", "by:alice", text("job__created_by__username")),
-    "dataset": Field("the number of its data set", "dataset:3", compare_integer("dataset__number"), True),
-    "sweep": Field("the number of its sweep", "sweep:2", compare_integer("sweep__number"), True),
-    "base": Field("the number of its baseline", "base:1", compare_integer("base__number"), True),
-    "number": Field("its number", "number>10", compare_integer("number"), True),
-    "steps": Field("its steps so far", "steps>100", worked_out, True),
-    "gain": Field("its held-out gain", "gain>0.02", worked_out, True),
-    "when": Field("the day it was launched", "when>=2026-01-31", on, True),
-    "pinned": Field("whether it is pinned", "pinned:yes", pinned),
-    "has": Field("what there is of it", "has:notes", having),
+    "state": Field("state", "state:running", chosen("job__state", State.values)),
+    "kind": Field("kind of training", "kind:grpo", chosen("kind", RunKind.values)),
+    "tag": Field("tag", "tag:baseline", tags),
+    "by": Field("user who started it", "by:alice", text("job__created_by__username")),
+    "dataset": Field("dataset number", "dataset:3", compare_integer("dataset__number"), True),
+    "sweep": Field("sweep number", "sweep:2", compare_integer("sweep__number"), True),
+    "base": Field("baseline run number", "base:1", compare_integer("base__number"), True),
+    "number": Field("run number", "number>10", compare_integer("number"), True),
+    "steps": Field("steps so far", "steps>100", worked_out, True),
+    "gain": Field("held-out gain", "gain>0.02", worked_out, True),
+    "when": Field("launch date", "when>=2026-01-31", on, True),
+    "pinned": Field("pinned or not", "pinned:yes", pinned),
+    "has": Field("has tags, notes, a sweep or a baseline", "has:notes", having),
 }
 VALUES: dict[str, Callable[[Project], list[str]]] = {
     "state": fixed(State.values),
@@ -160,6 +160,6 @@ def unknown(asked: FieldComparison) -> str:
     hint = (
         f"Did you mean “{near[0]}”?"
         if near
-        else f"There are {', '.join(FIELDS)}, every metric, every setting, and config.NAME of runs trained elsewhere."
+        else f"There are {', '.join(FIELDS)}, every metric, every setting, and config.NAME of external runs."
     )
-    return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."
+    return f"There is no field “{asked.field}”. {hint} To search for the text itself, use quotation marks."

@@ -29,7 +29,7 @@ GROUPS = 25
 TAG = "tag"
 BY = {
     "sweep": ("Sweep", "sweep__number", "sweep__name"),
-    "dataset": ("Data set", "dataset__number", "dataset__name"),
+    "dataset": ("Dataset", "dataset__number", "dataset__name"),
     "kind": ("Kind", "kind", ""),
     "state": ("State", "job__state", ""),
     "by": ("Started by", "job__created_by__username", ""),
@@ -37,7 +37,7 @@ BY = {
 }
 TITLES = {**{key: title for key, (title, *_) in BY.items()}, TAG: "Tag"}
 WORDS = {"kind": dict(RunKind.choices), "state": dict(State.choices)}
-NONE = {"sweep": "In no sweep", "base": "Without a baseline", "by": "By someone who left", TAG: "Without a tag"}
+NONE = {"sweep": "No sweep", "base": "No baseline", "by": "Former member", TAG: "No tag"}
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def title_of(by: str, value: Any, named: str | None) -> str:
     if by == PRESET:
         return said(value and read_json(value)) or "The paper's"
     if value is None:
-        return NONE.get(by, "Has none")
+        return NONE.get(by, "None")
     if by in SETTINGS:
         return SETTINGS[by].text(value)
     return named or WORDS.get(by, {}).get(value, str(value))

@@ -19,9 +19,7 @@ def number(asked: FieldComparison) -> float:
     """Raises BadQuery for what is no number."""
     value = float(asked.value) if NUMBER.fullmatch(asked.value) else float("inf")
     if abs(value) > 1e300:
-        raise BadQuery(
-            asked.ends, f"“{asked.field}” takes a number here, such as {asked.field}>0.5 or {asked.field}<1e-4."
-        )
+        raise BadQuery(asked.ends, f"“{asked.field}” takes a number, such as {asked.field}>0.5 or {asked.field}<1e-4.")
     return value
 
 

@@ -134,7 +134,7 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
     view, kind = parse_params(request.GET), request.GET.get("format", "csv")
     rows, condition = filter_runs(request.project, view)
     if kind not in exporting.FORMATS or condition.fault:
-        why = condition.fault.message if condition.fault else f"There is csv and json, no {kind[:20]}."
+        why = condition.fault.message if condition.fault else f"Unknown format “{kind[:20]}”. Use csv or json."
         return HttpResponse(why, content_type="text/plain; charset=utf-8", status=400)
     numbers = list(ordered(rows, view.sort).values_list("pk", flat=True))
     told = exporting.lines(numbers, view.columns)

@@ -17,7 +17,7 @@ from .grouping import groupable
 
 PAGE = "runs"
 NEWEST = "-number"
-ARCHIVED = {"": "Hidden", "too": "Shown, too", "only": "Shown alone"}
+ARCHIVED = {"": "Exclude", "too": "Include", "only": "Only"}
 MOST_OPEN = 10
 
 

@@ -168,5 +168,5 @@ def is_id(text: str) -> bool:
 
 def title(policy: str, numbers: dict[str, int]) -> str:
     job, _, checkpoint = policy.removeprefix("run:").partition("/")
-    name = f"run {numbers[job]}" if job in numbers else "a run that is gone"
+    name = f"run {numbers[job]}" if job in numbers else "deleted run"
     return f"{name}, {checkpoint}" if checkpoint else name

@@ -25,11 +25,11 @@ register.filter("share", share_text)
 
 KINDS = {"chain": "Chain", "missing_function": "Missing function", "irrelevance": "Irrelevance"}
 ENDS = {
-    "answered": "ended with an answer",
-    "assistant_turns": "cut at the most assistant turns",
-    "calls": "cut at the most calls",
-    "tokens": "cut at the most tokens",
-    "infrastructure": "the environment failed",
+    "answered": "answered",
+    "assistant_turns": "turn limit reached",
+    "calls": "call limit reached",
+    "tokens": "token limit reached",
+    "infrastructure": "environment error",
 }
 
 

@@ -38,7 +38,7 @@ class DatasetSource(Source):
 
     @property
     def title(self) -> str:
-        return f"Data set {self.dataset.number}: {self.dataset.name}"
+        return f"Dataset {self.dataset.number}: {self.dataset.name}"
 
     @property
     def config(self) -> RewardConfig:
@@ -162,4 +162,4 @@ def both(trajectory: Trajectory) -> tuple[Example, Rollout]:
             return example, oracle(example)
         return example, loads(Rollout, json.dumps(trajectory.rollout))
     except ValueError as error:
-        raise UnreadableData(f"{trajectory.example} cannot be read by today's code.") from error
+        raise UnreadableData(f"{trajectory.example} cannot be read by this version of the site.") from error

@@ -152,7 +152,7 @@ def fields(want: WhatIfParams) -> list[Field]:
 
 def presets(want: WhatIfParams, saved: list[SavedReward]) -> list[tuple[str, str, bool]]:
     """The rewards that have a name: how each is called, its address, and whether it is this."""
-    own = [("As it was scored", want.own)]
+    own = [("Original", want.own)]
     named = [(short(name), config) for name, config in PRESETS.items()]
     team = [(one.name, read_reward(one.config)) for one in saved]
     return [(title, want.query(config), config == want.config) for title, config in (*own, *named, *team)]
@@ -196,12 +196,12 @@ def without(lot: Lot, places: Collection[Place]) -> Lot:
 def nothing(stale: int, without: int) -> str:
     if stale:
         return (
-            f"All {stale:,} were made when their servers behaved differently, so their worlds cannot be compared "
-            "any more. Score by the form paper or graduated, which need no world."
+            f"All {stale:,} were recorded with other server code, so their worlds cannot be compared. "
+            "Use the form paper or graduated, which need no world."
         )
     if without:
-        return f"None of these {without:,} rollouts has a reward, or the data set has none of their conversations."
-    return "There are no rollouts to score here yet. They are kept as the run trains."
+        return f"None of these {without:,} rollouts has a reward, or the dataset has none of their conversations."
+    return "No rollouts to score yet. They are stored as the run trains."
 
 
 @in_project(Action.LAUNCH)
@@ -213,9 +213,9 @@ def reward_save(request: ProjectRequest) -> HttpResponse:
         config: RewardConfig = within(read_reward(request.POST.get("config", "") or "{}"))
         made = save(request.project, request.user, request.POST.get("name", ""), config)
     except BadReward as why:
-        messages.error(request, f"It was not saved. {why}")
+        messages.error(request, f"Reward not saved. {why}")
         return redirect(back)
-    messages.success(request, f"“{made.name}” is saved. The launch form of runs offers it.")
+    messages.success(request, f"“{made.name}” saved. The launch form now offers it.")
     return redirect(back)
 
 
@@ -225,8 +225,8 @@ def reward_remove(request: ProjectRequest, reward: int) -> HttpResponse:
     """`sure` takes the name away; runs that were scored by it keep their weights."""
     found = get_object_or_404(SavedReward, project=request.project, pk=reward)
     if "sure" not in request.POST:
-        messages.warning(request, f"“{found.name}” is still offered: nothing said that it should go.")
+        messages.warning(request, f"“{found.name}” was not removed: the removal was not confirmed.")
         return redirect("what-if", *request.project.path)
     found.delete()
-    messages.success(request, f"“{found.name}” is no longer offered. Runs that were scored so keep their weights.")
+    messages.success(request, f"“{found.name}” removed. Runs scored with it keep their weights.")
     return redirect("what-if", *request.project.path)

@@ -66,7 +66,7 @@ class Writer:
         try:
             self.tar.addfile(member, cast("IO[bytes]", read))
         except OSError as error:
-            raise BackupFailed(f"{name} could not be kept ({error}): is the disk full, or did it shrink?") from None
+            raise BackupFailed(f"cannot back up {name} ({error}): is the disk full, or did it shrink?") from None
         self.members[name] = read.told()
 
 
@@ -75,7 +75,7 @@ def compression(path: Path) -> str:
     for suffixes, kind in ((ZSTANDARD, "zstd"), (GZIP, "gzip")):
         if path.name.endswith(suffixes):
             return kind
-    raise BackupFailed(f"{path.name} tells no way to compress it: end the name in .tar.zst or .tar.gz")
+    raise BackupFailed(f"{path.name} has no known compression: end the name in .tar.zst or .tar.gz")
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def written(path: Path) -> Iterator[Writer]:
     """A new archive, for this user alone; it appears whole or not at all. Raises BackupFailed."""
     kind = compression(path)
     if path.exists():
-        raise BackupFailed(f"{path} is there already: choose another name, or move it away")
+        raise BackupFailed(f"{path} already exists: choose another name, or move it away")
     partial = path.with_name(f"{path.name}.partial")
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -112,4 +112,4 @@ def opened(path: Path) -> Iterator[tarfile.TarFile]:
             with stream, tarfile.open(fileobj=stream, mode="r|") as tar:
                 yield tar
     except UNREADABLE as error:
-        raise BackupFailed(f"{path} cannot be read as a backup ({error}): is it whole?") from None
+        raise BackupFailed(f"{path} cannot be read as a backup ({error}): is it complete?") from None

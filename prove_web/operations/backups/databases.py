@@ -35,7 +35,7 @@ def snapshot(target: Path) -> None:
         run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}", named())
         return
     if not file.exists():
-        raise BackupFailed(f"{file} is not there: start the site once, or see PROVE_DATA and DATABASE_URL")
+        raise BackupFailed(f"{file} does not exist: start the site once, or check PROVE_DATA and DATABASE_URL")
     uri = f"{file.as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=20)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)  # in one step, under one read transaction: writers go on
@@ -53,7 +53,7 @@ def load(source: Path) -> None:
         except sqlite3.DatabaseError as error:
             found = str(error)
     if found != "ok":
-        raise BackupFailed(f"the database in the backup is damaged ({found}): take another backup")
+        raise BackupFailed(f"the database in the backup is damaged ({found}): use another backup")
     file.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(source, file)
 
@@ -62,9 +62,9 @@ def refuse_full() -> None:
     """Raises BackupFailed when there is something in the database that a restore would write over."""
     file = sqlite_file()
     if file is not None and file.exists():
-        raise BackupFailed(f"{file} is there already: restore into an empty PROVE_DATA, or move it away")
+        raise BackupFailed(f"{file} already exists: restore into an empty PROVE_DATA, or move the file away")
     if file is None and connection.introspection.table_names():
-        raise BackupFailed("the database that DATABASE_URL names has tables: restore into an empty one")
+        raise BackupFailed("the database at DATABASE_URL has tables: restore into an empty database")
 
 
 def named() -> str:
@@ -75,11 +75,11 @@ def named() -> str:
 def run(program: str, *arguments: object) -> None:
     """One of PostgreSQL's own programs. Raises BackupFailed with its last words."""
     if not (found := shutil.which(program)):
-        raise BackupFailed(f"{program} is not here: install PostgreSQL's client programs (Debian: postgresql-client)")
+        raise BackupFailed(f"{program} not found: install PostgreSQL's client programs (Debian: postgresql-client)")
     command = [found, *map(str, arguments)]
     done = subprocess.run(command, env={**os.environ, **account(connection.settings_dict)}, capture_output=True)
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it did not say why"]
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no error message"]
         raise BackupFailed(f"{program} failed: {words[-1]}")
 
 

@@ -57,7 +57,7 @@ def backup(file: Path, without: Collection[str], progress: Progress) -> BackupSu
 
 def existing(folder: Path) -> Path:
     if not folder.is_dir():
-        raise BackupFailed(f"{folder} is no folder: make it, or name another")
+        raise BackupFailed(f"{folder} is not a folder: create it, or choose another")
     return folder
 
 
@@ -67,7 +67,7 @@ def leave_room(target: Path, file: Path) -> None:
         if shares_disk(target):
             room_for("the backup", bytes_of(file))
     except NoRoom as why:
-        raise BackupFailed(f"{why} Or name a file on another disk.") from None
+        raise BackupFailed(f"{why} Or choose a file on another disk.") from None
 
 
 def about(without: Collection[str]) -> About:

@@ -41,7 +41,7 @@ def read_about(content: bytes) -> About:
     try:
         return About.model_validate_json(content)
     except ValidationError:
-        raise BackupFailed("this is no backup of PROVE Studio: it does not begin with what it is about") from None
+        raise BackupFailed("this is not a PROVE Studio backup: it does not start with a valid about.json") from None
 
 
 def read_manifest(content: bytes) -> Manifest:
@@ -49,4 +49,4 @@ def read_manifest(content: bytes) -> Manifest:
     try:
         return Manifest.model_validate_json(content)
     except ValidationError:
-        raise BackupFailed("the backup's manifest makes no sense: the file is damaged. Take another one") from None
+        raise BackupFailed("the backup's manifest is invalid: the file is damaged. Use another backup") from None

@@ -58,7 +58,7 @@ def restore(file: Path, progress: Progress) -> Restored:
 
 def refuse_full(data: Path) -> None:
     if data.exists() and (found := sorted(path.name for path in data.iterdir())):
-        raise BackupFailed(f"{data} is not empty (it has {found[0]}): set PROVE_DATA to an empty folder")
+        raise BackupFailed(f"{data} is not empty (it contains {found[0]}): set PROVE_DATA to an empty folder")
     databases.refuse_full()
 
 
@@ -76,13 +76,13 @@ def unpacked(tar: tarfile.TarFile, staging: Path, progress: Progress) -> tuple[A
             return about, members, read_manifest(text(tar, member)[0])
         else:
             members[member.name] = extract(tar, member, staging)
-    raise BackupFailed("the backup was cut short: it has no manifest. Take another one")
+    raise BackupFailed("the backup is incomplete: it has no manifest. Use another backup")
 
 
 def text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[bytes, Member]:
     file = tar.extractfile(member)
     if file is None or member.size > LONGEST_TEXT:
-        raise BackupFailed(f"{member.name} in the backup is no text of ours")
+        raise BackupFailed(f"{member.name} in the backup is invalid: it was not written by PROVE Studio")
     read = Digest(file)
     return read.read(), read.told()
 
@@ -91,16 +91,16 @@ def understood(about: About) -> About:
     """The same, when this version and this database can take it. Raises BackupFailed."""
     if (about.format, about.data_version) != (FORMAT, DATA_VERSION):
         raise BackupFailed(
-            f"the backup has format {about.format} and data of version {about.data_version}, this one reads "
-            f"{FORMAT} and {DATA_VERSION}: restore it with the version of PROVE Studio that made it"
+            f"the backup has format {about.format} and data version {about.data_version}, this site reads "
+            f"{FORMAT} and {DATA_VERSION}: restore it with the PROVE Studio version that created it"
         )
     known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
     if unknown := [f"{app}.{name}" for app, name in about.migrations if (app, name) not in known]:
-        raise BackupFailed(f"a later version made this backup (its database has {unknown[0]}): restore it with that")
+        raise BackupFailed(f"a newer version created this backup (its database has {unknown[0]}): restore it with that")
     if about.database != connection.vendor:
         raise BackupFailed(
-            f"the backup is of a {about.database} database and DATABASE_URL names one of {connection.vendor}: "
-            "restore it into the same kind"
+            f"the backup holds a {about.database} database, but DATABASE_URL is {connection.vendor}: "
+            "restore into the same kind of database"
         )
     return about
 
@@ -110,7 +110,7 @@ def place(name: str, staging: Path) -> Path:
     path = PurePosixPath(name)
     plain = path.parts and not path.is_absolute() and ".." not in path.parts and "\\" not in name and "\0" not in name
     if not plain or not (name == DATABASE or name.startswith(FILES)) or str(path) != name:
-        raise BackupFailed(f"the backup names {name[:100]!r}, which is no place in a data folder: it is not of ours")
+        raise BackupFailed(f"the backup contains the invalid path {name[:100]!r}: it was not written by PROVE Studio")
     return staging / path
 
 
@@ -119,7 +119,7 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
     path = place(member.name, staging)
     file = tar.extractfile(member) if member.isreg() else None
     if file is None:
-        raise BackupFailed(f"{member.name} in the backup is no plain file: it is not of ours")
+        raise BackupFailed(f"{member.name} in the backup is not a regular file: it was not written by PROVE Studio")
     if member.size > shutil.disk_usage(staging).free:
         raise BackupFailed(f"there is no room for {member.name} ({member.size / 1e9:.1f} GB): make room and try again")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -127,7 +127,7 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        raise BackupFailed(f"the backup has {member.name} twice: it is not of ours") from None
+        raise BackupFailed(f"the backup contains {member.name} twice: it was not written by PROVE Studio") from None
     with os.fdopen(descriptor, "wb") as target:
         while chunk := read.read(CHUNK):
             target.write(chunk)
@@ -140,7 +140,7 @@ def compare(found: Found, told: Found) -> None:
     """Raises BackupFailed unless each member is what the manifest says, and none is missing."""
     for name in sorted(found.keys() | told.keys()):
         if found.get(name) != told.get(name):
-            raise BackupFailed(f"{name} in the backup is not what was put there: the file is damaged. Take another one")
+            raise BackupFailed(f"{name} in the backup does not match its checksum: it is damaged. Use another backup")
 
 
 def drop_torn_checkpoints(files: Path, gone: list[str]) -> None:

@@ -54,11 +54,11 @@ def choices(request: HttpRequest, project: Project, by: str) -> list[Choice]:
     """What the colours are made from: the newest data set or runs where the address names none."""
     if by == "coverage":
         rows = list(Dataset.objects.filter(project=project, trajectories__isnull=False).distinct()[:OFFERED])
-        return [choice(request, "dataset", "Data set", rows, 0)]
+        return [choice(request, "dataset", "Dataset", rows, 0)]
     if by in ("success", "drift"):
         told = Run.objects.filter(project=project, points__metrics__has_key=TOOLS).distinct()
         rows = list(told.select_related("job")[:OFFERED])
-        both = [choice(request, "run", "Run", rows, 0), choice(request, "against", "Against", rows, 1)]
+        both = [choice(request, "run", "Run", rows, 0), choice(request, "against", "Baseline", rows, 1)]
         return both if by == "drift" else both[:1]
     return []
 
@@ -74,12 +74,12 @@ def paint(proven: Proven, by: str, chosen: list[Choice]) -> Paint:
     """How the picture is coloured."""
     things = [each.chosen for each in chosen]
     if by == "coverage":
-        lacks = "No data set of this project has conversations yet."
+        lacks = "No dataset of this project has conversations yet."
         return by_coverage(proven, things[0]) if things[0] else unknown(lacks)
     if by == "success":
-        return by_success(things[0]) if things[0] else unknown("No run of this project has told its calls by tool yet.")
+        return by_success(things[0]) if things[0] else unknown("No run of this project has logged calls by tool yet.")
     if by == "drift":
-        lacks = "Two runs that have told their calls by tool are needed; there are fewer."
+        lacks = "Requires two runs with calls logged by tool."
         return by_drift(*things) if all(things) else unknown(lacks)
     return by_kind(proven)
 
@@ -117,7 +117,7 @@ def by_coverage(proven: Proven, dataset: Dataset) -> Paint:
     of_edges = legend.quarters([found.edges[names] for names in proven.by_names])
     return Paint(
         legend.amounts(of_tools, "In no conversation"),
-        legend.amounts(of_edges, "Used by none", edges=True),
+        legend.amounts(of_edges, "Not used", edges=True),
         {name: legend.of_amount(of_tools, found.tools[name]) for name in proven.tools},
         {names: legend.of_amount(of_edges, found.edges[names]) for names in proven.by_names},
         {name: f"in {found.tools[name]:,} of {found.examples:,} conversations" for name in proven.tools},
@@ -138,7 +138,7 @@ def by_drift(run: Run, against: Run) -> Paint:
     ours, theirs = called(run), called(against)
     changes = {name: theirs[name].share - ours[name].share for name in ours if name in theirs}
     return Paint(
-        (legend.Swatch("Not called in both", legend.GREY, size=16, hollow=True), *legend.DRIFT),
+        (legend.Swatch("Not called in both runs", legend.GREY, size=16, hollow=True), *legend.DRIFT),
         (legend.EDGE,),
         {name: 1 + legend.of_change(change) for name, change in changes.items()},
         told=dict(drifts(ours, theirs, changes)),

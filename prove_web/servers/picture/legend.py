@@ -52,16 +52,16 @@ class Swatch:
 
 READ, WRITE, DESTRUCTIVE = (
     Swatch("Read-only tool", BLUE),
-    Swatch("Tool that writes", ORANGE, "square"),
+    Swatch("Write tool", ORANGE, "square"),
     Swatch("Destructive tool", RED, "diamond"),
 )
 FOUND, CREATED, PLAIN, IMPLICIT = (
-    Swatch("Gives an id that is there before", LINE),
-    Swatch("Creates what it gives", GREEN, width=2),
-    Swatch("Gives a plain value", ORANGE, width=1.6, line="dashed"),
+    Swatch("Returns an existing ID", LINE),
+    Swatch("Creates the value", GREEN, width=2),
+    Swatch("Returns a plain value", ORANGE, width=1.6, line="dashed"),
     Swatch("Implicit: must run first", RED, width=1.6, line="dotted"),
 )
-EDGE = Swatch("Edge (the colours are those of tools)", GREY)
+EDGE = Swatch("Edge (colours apply to tools)", GREY)
 UNCALLED = Swatch("Not called", GREY, size=16, hollow=True)
 RATES = (0.5, 0.8, 0.95)
 SUCCESS = (

@@ -15,8 +15,8 @@ HOPS = (1, 2, 3)
 PAIR = "~"  # between the two names of an edge in an address
 BY = {
     "kind": "Kind",
-    "coverage": "Coverage of a data set",
-    "success": "Success of a run",
+    "coverage": "Dataset coverage",
+    "success": "Run success rate",
     "drift": "Drift between two runs",
 }
 KEPT = ("q", "server", "kind", "between", "tool", "hops", "by", "dataset", "run", "against")

@@ -62,15 +62,15 @@ def filled(world: World, form: CallForm) -> CallForm:
         found = example(world, tool, form.example)
     except NothingFits as nothing:
         first = dict.fromkeys(each.name for type in sorted(tool.consumes) for each in producers(type))
-        form.error = f"There is no example: {str(nothing)[:1].lower()}{str(nothing)[1:]}"
+        form.error = f"No example available: {str(nothing)[:1].lower()}{str(nothing)[1:]}"
         form.error += f" Call {' or '.join(list(first)[:3])} first." if first else ""
         return form
     made = CallForm.filled(tool, found.arguments, form.mode)
     made.example = form.example + 1
     made.told = (
-        f"An example from this session as it is now; {tool.name} would refuse it: {found.refused}"
+        f"Example from the current state; {tool.name} returns an error for it: {found.refused}"
         if found.refused
-        else f"An example from this session as it is now; tried in a fork, {tool.name} does it."
+        else f"Example from the current state; tried in a fork, {tool.name} succeeds."
     )
     return made
 
@@ -86,10 +86,10 @@ def make_call(request: ProjectRequest, target: LiveSession, form: CallForm) -> H
     try:
         made = session_services.make(target, request.user, tool.name, arguments)
     except session_services.Full:
-        form.error = f"A session has at most {session_services.MOST_CALLS:,} calls. Go on in a fork of it."
+        form.error = f"This session has reached the limit of {session_services.MOST_CALLS:,} calls. Continue in a fork."
         return render_session(request, target, form)
     except session_services.Busy:
-        form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
+        form.error = "Others called tools in this session at the same time. Check their calls, then call again."
         return render_session(request, target, form)
     return answered(request, target, made, JSON if form.mode == JSON else "")
 
@@ -113,7 +113,7 @@ def fork(request: ProjectRequest, session: int) -> HttpResponse:
     source = of(request, session)
     at = number(request.POST.get("at"), source.calls.count())
     twin = session_services.fork(source, request.user, at)
-    messages.success(request, f"This is a fork of “{source}”: what you do here leaves that session as it is.")
+    messages.success(request, f"Forked from “{source}”; that session is unchanged.")
     return redirect(to(twin))
 
 
@@ -126,7 +126,7 @@ def reset(request: ProjectRequest, session: int) -> HttpResponse:
         twin = session_services.reset(source, request.user)
     except KeyError:
         return redirect(to(source))  # whose page says that a server is gone
-    messages.success(request, f"A fresh session with the same seed. Nothing is lost: “{source}” is still in the list.")
+    messages.success(request, f"New session with the same seed. “{source}” is kept.")
     return redirect(to(twin))
 
 
@@ -136,12 +136,12 @@ def remove(request: ProjectRequest, session: int) -> HttpResponse:
     """Remove one's own session; those of others take a role that launches."""
     target = of(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        messages.error(request, "Someone else opened this session; to remove it takes the role Maintainer or higher.")
+        messages.error(request, "Deleting sessions of others requires the Maintainer role.")
         return redirect(target)
     if request.POST.get("confirmed") != str(target.pk):
-        messages.error(request, "Nothing was removed: use the button that says that it is for good.")
+        messages.error(request, "Not deleted: use the button that deletes permanently.")
         return redirect(target)
     title = str(target)
     session_services.remove(target)
-    messages.success(request, f"“{title}” is removed. Its forks are kept.")
+    messages.success(request, f"“{title}” deleted. Its forks are kept.")
     return redirect("sessions", *request.project.path)

@@ -30,9 +30,9 @@ def compare(request: ProjectRequest) -> HttpResponse:
         try:
             shown["found"] = compared(one, other)
         except NotRebuilt as error:
-            shown["fault"] = f"One of the two cannot be shown. {error}"
+            shown["fault"] = f"One of the two states cannot be shown. {error}"
     elif typed(request, "a") or typed(request, "b"):
-        shown["fault"] = "One of the two is not a session of this project. Choose two of those listed."
+        shown["fault"] = "One of the two sessions does not exist in this project. Choose sessions from the lists."
     shown["sessions"] = list(counted(rows).order_by("-created_at", "-pk")[:OFFERED])
     for chosen in (one, other):
         if chosen and chosen.session.pk not in {each.pk for each in shown["sessions"]}:

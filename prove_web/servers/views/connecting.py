@@ -46,12 +46,10 @@ def revoke(request: ProjectRequest, session: int, token: int) -> HttpResponse:
     target = of(request, session)
     found: ConnectToken = get_object_or_404(target.tokens, pk=token)
     if found.made_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        messages.error(
-            request, "This token was made by someone else; to revoke it takes the role Maintainer or higher."
-        )
+        messages.error(request, "Revoking tokens of others requires the Maintainer role.")
     else:
         tokens.revoke(found)
-        messages.success(request, f"“{found}” lets nobody in any more.")
+        messages.success(request, f"Token “{found}” revoked.")
     return redirect("session-connect", *request.project.path, target.pk)
 
 

@@ -20,19 +20,19 @@ from .sessions import UNPROCESSABLE, of, to
 MOST_SEED = 10**9
 KINDS = {
     "unavailable": (
-        "The service is away",
-        "The call is refused and changes nothing; the same call made again may work.",
+        "Unavailable",
+        "The call fails without changes; a retry may succeed.",
     ),
-    "rate_limited": ("The service is busy", "The call is refused, with the advice to wait a moment."),
-    "stale": ("An answer is behind", "A call that reads is answered as before the last write."),
-    "slow": ("An answer is late", "The call works; an MCP client waits for it, a person here does not."),
+    "rate_limited": ("Busy", "The call fails with the advice to retry later."),
+    "stale": ("Stale", "Reads return the state before the last write."),
+    "slow": ("Slow", "The call succeeds with a delay for MCP clients; this site does not wait."),
 }
 
 
 def build_integer_field(label: str, most: int, text: str, first: int = 0) -> forms.IntegerField:
     """A field for a whole number from 0; left empty it is the first value."""
     attributes = {"inputmode": "numeric", "autocomplete": "off"}
-    wrong = f"This is a whole number from 0 to {most:,}."
+    wrong = f"Enter a whole number from 0 to {most:,}."
     return forms.IntegerField(
         label=label,
         min_value=0,
@@ -50,13 +50,13 @@ class FaultsForm(forms.Form):
     unavailable, rate_limited, stale, slow = (
         build_integer_field(f"{title}, %", 100, text) for title, text in KINDS.values()
     )
-    delay = build_integer_field("Milliseconds that a late answer takes", MOST_DELAY, "", Faults().delay)
-    seed = build_integer_field("Seed", MOST_SEED, "The same seed and the same calls meet the same faults.")
+    delay = build_integer_field("Delay (ms)", MOST_DELAY, "Response time of slow calls.", Faults().delay)
+    seed = build_integer_field("Seed", MOST_SEED, "Equal seeds and calls give equal faults.")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if sum(given.get(kind) or 0 for kind in KINDS) > 100:
-            raise forms.ValidationError("These are shares of a hundred calls: together they are 100 at most.")
+            raise forms.ValidationError("The shares must add up to at most 100 %.")
         return given
 
     @property
@@ -76,12 +76,12 @@ def faults(request: ProjectRequest, session: int) -> HttpResponse:
         return render(request, "servers/faults.html", {"session": target, "form": form, "on": now})
     if "off" in request.POST:
         set_faults(target, None)
-        messages.success(request, "No call meets a fault on purpose from now on. Those made keep what they met.")
+        messages.success(request, "Fault injection disabled. Earlier calls keep their faults.")
         return redirect(to(target))
     form = FaultsForm(request.POST)
     if not form.is_valid():
         known = {"session": target, "form": form, "on": faults_of(target)}
         return render(request, "servers/faults.html", known, status=UNPROCESSABLE)
     set_faults(target, form.faults)
-    messages.success(request, "The next calls of this session meet these faults; those made before stay as they are.")
+    messages.success(request, "Fault injection applies from the next call on; earlier calls are unchanged.")
     return redirect(to(target))

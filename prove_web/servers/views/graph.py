@@ -27,9 +27,9 @@ from ..picture.sidebar import Drawing, beside
 from .parts import paged, typed
 
 KINDS = {
-    "created": "The producer creates the id",
-    "crosses": "Between two servers",
-    "plain": "A plain value is given",
+    "created": "Producer creates the ID",
+    "crosses": "Across servers",
+    "plain": "Plain value",
     "implicit": "Implicit",
 }
 PARTS = {

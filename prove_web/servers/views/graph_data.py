@@ -60,19 +60,17 @@ def open_evidence(request: ProjectRequest) -> HttpResponse:
     edge = proven.by_names.get(names) if proven and names else None
     found = scene(edge, request.POST.get("parameter", "")[:80]) if edge else None
     if edge is None or found is None:
-        messages.error(request, "There is no such evidence in this project's newest graph. Choose an edge again.")
+        messages.error(request, "Evidence not found in the latest graph. Choose an edge again.")
         return redirect("graph", *request.project.path)
     try:
         session, made, same = reopen(found, request.project, request.user, edge)
     except Busy:
-        messages.error(request, "The session could not be opened just now. Open it again.")
+        messages.error(request, "The session could not be opened. Try again.")
         return redirect(f"{request.path.removesuffix('open/')}?edge={written(edge.names)}")
     if same:
-        messages.success(request, f"{made.tool} answered as it did when the edge was proven. {found.advice}.")
+        messages.success(request, f"{made.tool} returned the same result as in the evidence. {found.advice}.")
     else:
-        messages.warning(
-            request, f"{made.tool} answers otherwise than when the edge was proven. Prove the graph again."
-        )
+        messages.warning(request, f"{made.tool} returned a different result than in the evidence. Rebuild the graph.")
     name, arguments = found.then
     given = json.dumps(arguments, ensure_ascii=False)
     return redirect(to(session, f"#call-{made.position}", tool=name, given=given if len(given) < LONGEST else ""))

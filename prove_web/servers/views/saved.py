@@ -25,7 +25,7 @@ def save(request: ProjectRequest, session: int) -> HttpResponse:
     source = of(request, session)
     made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
     if made is None:
-        messages.error(request, "This session has no such call to save.")
+        messages.error(request, "Call not saved: this session has no such call.")
         return redirect(to(source))
     back = to(source, at=made.position)
     try:
@@ -33,7 +33,7 @@ def save(request: ProjectRequest, session: int) -> HttpResponse:
     except NotSaved as why:
         messages.error(request, str(why))
         return redirect(back)
-    messages.success(request, f"“{kept}” is saved for the team: it is offered wherever {made.tool} can be called.")
+    messages.success(request, f"“{kept}” saved for the team. It is available wherever {made.tool} can be called.")
     return redirect(back)
 
 
@@ -44,14 +44,14 @@ def change(request: ProjectRequest, saved: int) -> HttpResponse:
     one = get_object_or_404(SavedCall, organisation=request.organisation, pk=saved)
     if "remove" in request.POST:
         one.delete()
-        messages.success(request, f"“{one.name}” is removed.")
+        messages.success(request, f"“{one.name}” deleted.")
         return back(request, one)
     try:
         name = saved_calls.rename(one, request.POST.get("name", ""))
     except NotSaved as why:
         messages.error(request, str(why))
     else:
-        messages.success(request, f"“{one.name}” is “{name}” now.")
+        messages.success(request, f"“{one.name}” renamed to “{name}”.")
     return back(request, one)
 
 

@@ -36,14 +36,14 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
     except Rejected as reason:
         return page(request, source, at, calls, said, used, str(reason))
     except OSError as error:
-        fault = f"The data folder cannot be written to: {error.strerror or error}. Nothing was kept."
+        fault = f"Cannot write to the data folder: {error.strerror or error}."
         return page(request, source, at, calls, said, used, fault)
     verdict, made = judge(example_of(kept)), len(used)
     score = f"{verdict.reward.total:.2f} of {verdict.most:.2f}" if verdict.reward else "no score"
     messages.success(
         request,
-        f"Replayed in a fresh world: {made} call{'s' * (made != 1)} answered the same, score {score}. "
-        f"It is {kept.example} of “{kept.dataset}” now.",
+        f"Saved as {kept.example} of “{kept.dataset}”. "
+        f"Replay: {made} call{'s' * (made != 1)} returned the same result, score {score}.",
     )
     return redirect(kept)
 

@@ -47,7 +47,7 @@
       if (loses) lost.push(call.dataset.number);
     }
     const title = button.querySelector(".waterfall-title").textContent;
-    const said = on ? `${title}: ${listed(earned)} earned it, ${listed(lost)} lost of it.` : "";
+    const said = on ? `${title}: earned by ${listed(earned)}, lost by ${listed(lost)}.` : "";
     button.closest("section, .card-body")?.querySelector("[data-lit-said]")?.replaceChildren(said);
     if (on) document.querySelector(".call.lit-lost, .call.lit-earned")?.scrollIntoView({ block: "nearest" });
   }

@@ -41,8 +41,8 @@ prove.chart = (() => {
 
     build(element, help) {
       element.classList.add("chart-box");
-      this.keys = make("div", { class: "chart-keys", role: "group", "aria-label": `Lines of ${this.title}` });
-      this.canvas = make("div", { class: "chart-canvas", tabindex: "0", role: "application", "aria-label": `${this.title}: arrow keys read it, plus and minus zoom, 0 shows all${this.open ? ", Enter opens the step" : ""}` });
+      this.keys = make("div", { class: "chart-keys", role: "group", "aria-label": `Legend of ${this.title}` });
+      this.canvas = make("div", { class: "chart-canvas", tabindex: "0", role: "application", "aria-label": `${this.title}: arrow keys move between points, plus and minus zoom, 0 resets zoom${this.open ? ", Enter opens the step" : ""}` });
       this.canvas.addEventListener("keydown", (event) => keys(this, event));
       this.canvas.addEventListener("pointerdown", ({ clientX }) => { this.pressed = clientX; });
       this.canvas.addEventListener("click", ({ clientX, detail }) => {
@@ -201,18 +201,18 @@ prove.chart = (() => {
     // Where lines that are shown have no number.
     oddly() {
       const steps = [...new Set(this.series.flatMap(({ shown, odd }) => shown ? [...odd.keys()] : []))].sort((a, b) => a - b);
-      if (steps.length < 2) return steps.length ? `not a number at step ${steps[0]}` : "";
-      return `not a number at ${steps.length} steps from ${steps[0]} to ${steps.at(-1)}`;
+      if (steps.length < 2) return steps.length ? `NaN/Inf at step ${steps[0]}` : "";
+      return `NaN/Inf at ${steps.length} steps from ${steps[0]} to ${steps.at(-1)}`;
     }
 
     // What the scale is, and how many values it leaves outside.
     tell(logs) {
       const count = this.far.length;
-      this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear, for values below 0" : "", this.oddly()].filter(Boolean).join(" · ");
+      this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear: negative values" : "", this.oddly()].filter(Boolean).join(" · ");
       this.outside.hidden = !count;
-      this.outside.textContent = this.all ? "Leave outliers out" : `${count} outside`;
-      const values = count === 1 ? "1 value" : `${count} values`;
-      this.outside.setAttribute("aria-label", this.all ? `Leave ${values} far from the rest out of ${this.title}` : `Show ${values} of ${this.title} far from the rest`);
+      this.outside.textContent = this.all ? "Hide outliers" : `${count} outlier${count === 1 ? "" : "s"}`;
+      const values = count === 1 ? "1 outlier" : `${count} outliers`;
+      this.outside.setAttribute("aria-label", this.all ? `Hide ${values} in ${this.title}` : `Show ${values} in ${this.title}`);
     }
 
     // Another scale for its heights.

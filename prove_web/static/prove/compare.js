@@ -22,7 +22,7 @@ class Overlay {
 
   async begin() {
     const told = await this.ask();
-    if (!told) return this.say("The curves could not be read. Reload the page to try again.");
+    if (!told) return this.say("Could not load the charts. Reload the page.");
     Object.assign(this, { every: told.every, axis: told.axis });
     const places = this.section.querySelectorAll("[data-compare-charts] .card-body");
     told.charts.forEach((chart, index) => this.draw(places[index], chart));
@@ -41,7 +41,7 @@ class Overlay {
   draw(body, chart) {
     if (!chart.lines.length) {
       const title = Object.assign(document.createElement("h3"), { className: "card-title", textContent: chart.title });
-      const why = Object.assign(document.createElement("p"), { className: "text-secondary m-0", textContent: "None of these runs told this." });
+      const why = Object.assign(document.createElement("p"), { className: "text-secondary m-0", textContent: "No run logged this metric." });
       return body.replaceChildren(title, why);
     }
     this.drawn.set(chart.metric, prove.chart(body, {
@@ -58,9 +58,9 @@ class Overlay {
   note({ every, left_out: silent }) {
     const runs = silent.length > 1 ? `Runs ${silent.join(", ")} do` : `Run ${silent[0]} does`;
     const words = [];
-    if (this.working) words.push(`As of ${new Date().toLocaleTimeString()}; read again every ${AGAIN / 1000} s while a run is at work.`);
+    if (this.working) words.push(`Updated at ${new Date().toLocaleTimeString()}; refreshes every ${AGAIN / 1000} s while a run is running.`);
     if (every > 1) words.push(`Each point is the mean over ${every} steps; zoom in to see them all.`);
-    if (silent.length) words.push(`${runs} not count what this axis is in, and so ${silent.length > 1 ? "are" : "is"} left out.`);
+    if (silent.length) words.push(`${runs} not log this axis and ${silent.length > 1 ? "are" : "is"} hidden.`);
     this.words = words.join(" ");
     this.say(this.words);
   }
@@ -78,7 +78,7 @@ class Overlay {
 
   async again() {
     const told = await this.ask();
-    if (!told) return this.say(`${this.words} The last look got no answer.`);
+    if (!told) return this.say(`${this.words} The last refresh failed.`);
     for (const chart of told.charts) this.put(chart, -Infinity, Infinity);
     this.note(told);
   }

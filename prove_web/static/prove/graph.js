@@ -123,7 +123,7 @@ class Graph {
 
   say() {
     const { found, total, drawn } = this.data, edges = `${found === total ? "" : `${count.format(found)} of `}${count.format(total)} edges`;
-    this.status.textContent = drawn === found ? `${edges}.` : `${edges} as ${count.format(drawn)} lines: those between servers are bundled. Zoom in on a server to see its own.`;
+    this.status.textContent = drawn === found ? `${edges}.` : `${edges} as ${count.format(drawn)} lines; edges between servers are bundled. Zoom in on a server to see single edges.`;
     Object.assign(this.canvas.dataset, { drawn, opened: this.opened, shows: `?${this.params}` });
   }
 
@@ -143,7 +143,7 @@ class Graph {
     const answer = await fetch(address, { headers }).catch(() => null);
     if (turn !== this.turns[what]) return null;
     if (answer?.redirected) location.reload(); // signed out: to the sign-in page, and back here
-    else if (!answer?.ok) this.status.textContent = "This could not be read from the server. Reload the page to try again.";
+    else if (!answer?.ok) this.status.textContent = "The graph could not be loaded. Reload the page to try again.";
     else return answer;
     return null;
   }

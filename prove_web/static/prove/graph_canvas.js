@@ -87,7 +87,7 @@ prove.Picture = class {
     const within = new Map(bundles.filter(([a, b]) => a === b).map(([a, , count]) => [servers[a][0], count]));
     for (const node of this.cy.nodes("[is = 'server']")) {
       const count = within.get(node.data("name"));
-      node.data("label", node.data("name") + (count ? `\n${count} edges within` : "")); // a line to itself says less
+      node.data("label", node.data("name") + (count ? `\n${count} internal edges` : "")); // a line to itself says less
     }
     for (const [a, b, count] of bundles) {
       if (a === b) continue;

@@ -8,8 +8,8 @@
     if (!form || target.name !== "notes") return;
     try {
       localStorage.setItem(key(form), JSON.stringify({ text: target.value, revision: form.elements.revision.value }));
-      say(form, "Kept in this browser until you save");
-    } catch { say(form, "This browser keeps no copy: it has no room"); }
+      say(form, "Draft saved in this browser");
+    } catch { say(form, "Draft not saved: browser storage is full"); }
   });
 
   // What was sent is forgotten once it is the text on the page; what was typed since then stays, and follows on it.
@@ -29,7 +29,7 @@
     if (!sent) form.elements.revision.value = draft.revision;
     sent = false;
     form.closest("details").open = true;
-    say(form, "Not saved yet: this is what you had written here");
+    say(form, "Unsaved draft restored");
   }
 
   document.addEventListener("keydown", (event) => {
@@ -39,7 +39,7 @@
   document.addEventListener("htmx:after:swap", settle);
   document.addEventListener("htmx:error", () => {
     const form = document.querySelector("form[data-notes]");
-    if (form && sent) say(form, "Not saved: the site does not answer. Your text is kept in this browser");
+    if (form && sent) say(form, "Not saved: the server does not respond. Your draft is in this browser");
   });
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", settle);
   else settle();

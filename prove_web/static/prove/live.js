@@ -88,7 +88,7 @@ prove.live = (() => {
       badge.querySelector(".live-text").textContent = next;
     }
     const age = Math.round((Date.now() - lastWord) / 1000);
-    badge.querySelector(".live-age").textContent = state === "live" ? "" : `(last word ${age} s ago)`;
+    badge.querySelector(".live-age").textContent = state === "live" ? "" : `(last update ${age} s ago)`;
   }
 
   // News comes in bursts: an element hears of it at once, and then at most once a second.

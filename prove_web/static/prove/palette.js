@@ -48,7 +48,7 @@
       shown = text;
       lay(text);
     } catch (error) {
-      if (error.name !== "AbortError") { list.replaceChildren(); tell("It cannot be searched at this moment."); }
+      if (error.name !== "AbortError") { list.replaceChildren(); tell("Search is unavailable. Try again."); }
     }
   }
 

@@ -24,8 +24,8 @@ document.addEventListener("click", async (event) => {
     form.submit();
   } catch (error) {
     told.textContent = error.name === "NotAllowedError"
-      ? "Nothing was chosen. Try again, or use another way."
-      : "This browser knows no passkeys at this address. Use a newer one, and the site by its name rather than by a number, over https.";
+      ? "No passkey was selected. Try again, or use another method."
+      : "This browser does not support passkeys at this address. Use a current browser and open the site by host name over HTTPS, not by IP address.";
     told.hidden = false;
   }
 });

@@ -49,7 +49,7 @@
 
   function remember() {
     try { localStorage.setItem(KEY, JSON.stringify({ fields: fields(), revision: form.elements.revision.value })); }
-    catch { tell("away", "This browser keeps no copy: it has no room"); }
+    catch { tell("away", "No copy in this browser: its storage is full"); }
   }
   const forget = () => { try { localStorage.removeItem(KEY); } catch { /* there is none */ } };
 
@@ -86,9 +86,9 @@
   }
 
   async function taken(response, action, now) {
-    if (response.type === "opaqueredirect") return stays("You are signed out: kept in this browser. Sign in in another tab, then type on");
-    if (response.status >= 500) return away("The site does not answer: kept in this browser");
-    if (response.status === 413) return stays("Too long to be saved: kept in this browser. Shorten it");
+    if (response.type === "opaqueredirect") return stays("You are signed out: kept in this browser. Sign in in another tab, then continue");
+    if (response.status >= 500) return away("Server error: kept in this browser");
+    if (response.status === 413) return stays("Too long to save: kept in this browser. Shorten it");
     const data = await response.json().catch(() => null);
     if (response.ok && data) {
       if (data.next) return data;
@@ -97,8 +97,8 @@
       tell(data.extra ? "extra" : "saved", `Saved ${clock(new Date(data.saved))}${data.extra ? ", as an extra review" : ""}`);
       return data;
     }
-    if (response.status === 404) return stays("This item is gone, perhaps with its data set: kept in this browser");
-    if (!data) return stays("You can write here no longer: kept in this browser");
+    if (response.status === 404) return stays("Item not found, perhaps its dataset was deleted: kept in this browser");
+    if (!data) return stays("You can no longer edit this review: kept in this browser");
     if (data.fields && data.state !== "done") return differs(data, action, now);
     return action === "draft" ? stays(`Not saved: ${data.fault}`) : { refused: true };
   }
@@ -121,9 +121,9 @@
     sent = theirs;
     two.hidden = false;
     document.getElementById("two-other").textContent = readable(data.fields);
-    return stays("Saved in two places: choose one above");
+    return stays("Two versions were saved: choose one above");
   }
-  const readable = (of) => Object.entries(of).map(([name, all]) => `${named(name)}: ${all.join(", ")}`).join("\n") || "Nothing.";
+  const readable = (of) => Object.entries(of).map(([name, all]) => `${named(name)}: ${all.join(", ")}`).join("\n") || "No answers.";
   function named(name) {
     const box = form.querySelector(`[name="${CSS.escape(name)}"]`);
     return box?.closest(".place")?.getAttribute("aria-label")?.concat(", ", title(box)) ?? (box ? title(box) : name);

@@ -18,7 +18,7 @@ document.addEventListener("DOMContentLoaded", async () => {
 });
 
 function failed(section) {
-  for (const body of section.querySelectorAll("[data-curve]")) body.textContent = "The curves could not be read. Reload the page to try again.";
+  for (const body of section.querySelectorAll("[data-curve]")) body.textContent = "Could not load the charts. Reload the page.";
 }
 
 class Curves extends Values {
@@ -105,7 +105,7 @@ class Curves extends Values {
       this.look.pin(chart.key, on);
       button.focus();
     };
-    return [{ text: "Pin", pressed: this.look.pins.has(chart.key), act: pin }, { text: "Large", act: () => this.large.open(chart) }];
+    return [{ text: "Pin", pressed: this.look.pins.has(chart.key), act: pin }, { text: "Enlarge", act: () => this.large.open(chart) }];
   }
 
   draw(body) {
@@ -141,7 +141,7 @@ class Curves extends Values {
     const { kind, attempt, data } = event, source = this.take(event);
     if (kind === "rewound") this.truncate(data.step, attempt);
     if (kind === "checkpoint") this.happened({ kind, step: data.step, text: "checkpoint" });
-    if (kind === "held_out") this.happened({ kind, step: data.step, text: "held-out look" });
+    if (kind === "held_out") this.happened({ kind, step: data.step, text: "held-out evaluation" });
     if (!source) return;
     for (const chart of this.drawn) if (chart.source === source) for (const [name, metric] of chart.lines) {
       if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
@@ -158,7 +158,7 @@ class Curves extends Values {
   truncate(step, attempt) {
     for (const { drawn } of this.drawn) drawn.truncate(step);
     this.marked(this.marks.filter((mark) => mark.step <= step));
-    if (attempt > 1) this.happened({ kind: "resumed", step, text: `attempt ${attempt} goes on` });
+    if (attempt > 1) this.happened({ kind: "resumed", step, text: `attempt ${attempt} resumed` });
   }
 
   happened(mark) {

@@ -18,10 +18,10 @@
       page.indeterminate = !page.checked && here.some((box) => box.checked);
     }
     bar.hidden = !all && !picked.size;
-    bar.querySelector("[data-picked]").textContent = `${runs(all ? total : picked.size)} chosen`;
+    bar.querySelector("[data-picked]").textContent = `${runs(all ? total : picked.size)} selected`;
     const more = bar.querySelector("[data-pick-all]");
     more.hidden = all || picked.size >= total || picked.size === 0;
-    more.textContent = `Choose all ${total}`;
+    more.textContent = `Select all ${total}`;
     bar.querySelector("[data-compare-now]").hidden = all || picked.size < 2;
   }
 
@@ -90,7 +90,7 @@
       item.replaceChildren(title);
       if (item.dataset.forms) {
         const select = Object.assign(document.createElement("select"), { className: "form-select form-select-sm" });
-        select.setAttribute("aria-label", `Form of ${title.textContent}`);
+        select.setAttribute("aria-label", `Statistic of ${title.textContent}`);
         for (const form of item.dataset.forms.trim().split(" ")) select.add(new Option(forms[form], form, false, form === item.dataset.form));
         select.addEventListener("change", () => { item.dataset.form = select.value; item.dataset.key = `${item.dataset.name}-${select.value}`; changed(); });
         item.append(select);

@@ -116,8 +116,8 @@
   // Faults that can be told without asking the server. The same call, sent once more, goes as it is.
   const PROBLEMS = [
     ["required", (field, text) => field.required && !text.trim() && "It is required."],
-    ["date", (field) => field.validity?.badInput && "It must be a whole date."],
-    ["json", (field, text) => "json" in field.dataset && text.trim() && !isJson(text) && "It is not JSON."],
+    ["date", (field) => field.validity?.badInput && "It must be a valid date."],
+    ["json", (field, text) => "json" in field.dataset && text.trim() && !isJson(text) && "It is not valid JSON."],
     ["number", (field, text) => text.trim() && wrongNumber(field.dataset, text.trim())],
     ["length", (field, text) => text && wrongLength(field.dataset, text)],
     ["pattern", (field, text) => text && field.dataset.pattern && !matches(field.dataset.pattern, text) && `It must match ${field.dataset.pattern}.`],

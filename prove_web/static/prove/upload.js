@@ -18,7 +18,7 @@
     const share = Math.floor((100 * sent) / size);
     part("progress").hidden = false;
     form.querySelector("progress").value = share;
-    part("status").textContent = `${share} % sent${note}`;
+    part("status").textContent = `${share} % uploaded${note}`;
   };
   const post = (url, body, type) => fetch(url, {
     method: "POST", body, headers: { "X-CSRFToken": token, "Content-Type": type, Accept: "application/json" },
@@ -27,8 +27,8 @@
     try {
       return await answer.json();
     } catch {
-      if (answer.redirected) return { error: "You are signed out. Sign in in another tab, then send it again." };
-      return { error: answer.status === 404 ? "This upload is gone. Choose the file again." : `The site said ${answer.status}. Try again.` };
+      if (answer.redirected) return { error: "You are signed out. Sign in in another tab, then upload the file again." };
+      return { error: answer.status === 404 ? "This upload no longer exists. Choose the file again." : `The server returned ${answer.status}. Try again.` };
     }
   };
 
@@ -56,7 +56,7 @@
     if (!file) return;
     event.preventDefault();
     part("error").hidden = true;
-    if (file.size > MOST) return refuse(`This file has ${file.size.toLocaleString("en")} bytes; ${MOST.toLocaleString("en")} is the most. Nothing was sent.`);
+    if (file.size > MOST) return refuse(`The file has ${file.size.toLocaleString("en")} bytes; the limit is ${MOST.toLocaleString("en")}. Nothing was uploaded.`);
     form.querySelector("[type=submit]").disabled = true;
     try {
       const asked = new URLSearchParams({ name: file.name, size: file.size });
@@ -66,7 +66,7 @@
       await pieces(file, said.piece);
       location.assign(said.then);
     } catch (error) {
-      refuse(error instanceof Refused ? error.message : "The connection was lost. Nothing was made; send it again.");
+      refuse(error instanceof Refused ? error.message : "The connection was lost. Nothing was imported; upload the file again.");
     }
   });
 })();

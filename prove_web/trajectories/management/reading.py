@@ -14,7 +14,7 @@ def raise_command_errors() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
+        raise CommandError(f"{error.filename} is not there; `manage.py synthesize` creates datasets.") from None
     except UnreadableData as error:
         raise CommandError(str(error)) from None
     except OSError as error:

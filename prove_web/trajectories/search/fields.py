@@ -44,7 +44,7 @@ def condition(project: Project, asked: FieldComparison) -> Q:
         raise BadQuery(asked.at, unknown(asked))
     if asked.op not in field.ops:
         at = asked.at + len(asked.field)
-        raise BadQuery(at, f"“{asked.field}” is not a number: it takes {' '.join(EQUAL)}, such as {field.example}.")
+        raise BadQuery(at, f"“{asked.field}” is not numeric: use {' '.join(EQUAL)}, such as {field.example}.")
     if asked.op == "!=" and not field.compared:
         return ~field.rows(project, asked)
     return field.rows(project, asked)
@@ -58,7 +58,7 @@ def reveals_outcome(asked: FieldComparison) -> bool:
 def unknown(asked: FieldComparison) -> str:
     near = difflib.get_close_matches(asked.field, FIELDS, n=1)
     hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(FIELDS)}."
-    return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."
+    return f"There is no field “{asked.field}”. {hint} To search for the text itself, use quotation marks."
 
 
 def component(project: Project, asked: FieldComparison) -> Q:
@@ -66,7 +66,7 @@ def component(project: Project, asked: FieldComparison) -> Q:
     found = COMPONENT.fullmatch(asked.value)
     if not found:
         names = ", ".join(COMPONENTS)
-        raise BadQuery(asked.ends, f"A component and a comparison stand here, such as coverage<1. There are {names}.")
+        raise BadQuery(asked.ends, f"Expected a component and a comparison, such as coverage<1. Components: {names}.")
     name, op, value = found.groups()
     return score(name)(project, FieldComparison(asked.field, op, value, ends=asked.ends + found.start(3)))
 
@@ -93,31 +93,31 @@ def names(choices: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 FIELDS = {
-    "tool": Field("a tool that is called", "tool:transfer_money", listed("tools")),
-    "server": Field("a server of the world", "server:banking", listed("servers")),
+    "tool": Field("called tool", "tool:transfer_money", listed("tools")),
+    "server": Field("server", "server:banking", listed("servers")),
     "split": Field("train or held_out", "split:held_out", chosen("split", names(choices.SPLITS))),
-    "kind": Field("what it is an example of", "kind:missing_function", chosen("kind", names(choices.KINDS))),
-    "level": Field("how much the user tells at first", "level:minimal", chosen("level", names(choices.LEVELS))),
-    "persona": Field("in whose manner the user speaks", "persona:hurried", text("persona")),
-    "knob": Field("what was made harder", "knob:distractors", chosen_entry("knobs", KNOBS)),
-    "feature": Field("a kind of difficulty", "feature:conditional", listed("features")),
+    "kind": Field("kind of example", "kind:missing_function", chosen("kind", names(choices.KINDS))),
+    "level": Field("information level", "level:minimal", chosen("level", names(choices.LEVELS))),
+    "persona": Field("style of the user", "persona:hurried", text("persona")),
+    "knob": Field("difficulty knob", "knob:distractors", chosen_entry("knobs", KNOBS)),
+    "feature": Field("kind of difficulty", "feature:conditional", listed("features")),
     "status": Field("whether a call failed", "status:error", status),
-    "end": Field("how an attempt ended", "end:tokens", chosen("end", ENDS)),
+    "end": Field("finish reason of a rollout", "end:tokens", chosen("end", ENDS)),
     "steps": Field("ground-truth steps", "steps>3", compare_integer("steps"), True),
-    "path": Field("steps on the longest path of dependencies", "path>=4", compare_integer("path"), True),
+    "path": Field("steps on the longest dependency path", "path>=4", compare_integer("path"), True),
     "turns": Field("user turns", "turns:2", compare_integer("turns"), True),
     "length": Field("tool calls", "length>5", compare_integer("length"), True),
-    "errors": Field("calls that failed", "errors>1", compare_integer("errors"), True),
-    "distractors": Field("candidate tools of other servers", "distractors>2", compare_integer("distractors"), True),
-    "reward": Field("the total reward", "reward<0.5", score("reward"), True),
-    **{name: Field(f"the {name} component", f"{name}<1", score(name), True) for name in COMPONENTS},
-    "component": Field("a component, compared", "component:coverage<1", component),
-    "label": Field("what reviewers say", "label:accept", labelled),
-    "reviewer": Field("who has reviewed it", "reviewer:bob", reviewed),
-    "queue": Field("the number of a review queue", "queue:2", queued, True),
-    "dataset": Field("the number of a data set", "dataset:3", dataset, True),
-    "run": Field("the number of the run that attempted it", "run:4", compare_integer("run"), True),
-    "parent": Field("the id of what it is an edit of", "parent:train-0-000012", edits),
-    "id": Field("its id", "id:train-0-000012", text("example")),
-    "has": Field("what there is of it", "has:comment", having),
+    "errors": Field("failed calls", "errors>1", compare_integer("errors"), True),
+    "distractors": Field("candidate tools from other servers", "distractors>2", compare_integer("distractors"), True),
+    "reward": Field("total reward", "reward<0.5", score("reward"), True),
+    **{name: Field(f"{name} component", f"{name}<1", score(name), True) for name in COMPONENTS},
+    "component": Field("reward component", "component:coverage<1", component),
+    "label": Field("review label", "label:accept", labelled),
+    "reviewer": Field("reviewer", "reviewer:bob", reviewed),
+    "queue": Field("review queue number", "queue:2", queued, True),
+    "dataset": Field("dataset number", "dataset:3", dataset, True),
+    "run": Field("run number of a rollout", "run:4", compare_integer("run"), True),
+    "parent": Field("id of the edited trajectory", "parent:train-0-000012", edits),
+    "id": Field("trajectory id", "id:train-0-000012", text("example")),
+    "has": Field("has a comment, label, reward or edit", "has:comment", having),
 }

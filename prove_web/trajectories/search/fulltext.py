@@ -30,7 +30,7 @@ def phrase(text: Text) -> tuple[list[str], bool]:
     """The tokens of a text, and whether the last is the beginning of a word. Raises BadQuery."""
     found = tokens(text.text)
     if not found:
-        raise BadQuery(text.at, f"“{text.text}” has no letter or digit that could be found. Leave it out.")
+        raise BadQuery(text.at, f"“{text.text}” has no letter or digit to search for. Remove it.")
     return found, not text.quoted and text.text.endswith("*")
 
 

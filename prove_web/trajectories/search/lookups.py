@@ -27,9 +27,9 @@ def any_of(asked: FieldComparison) -> list[str]:
     """The values between commas, any of which will do. Raises BadQuery."""
     found = [one.strip() for one in asked.value.split(",")]
     if len(found) > MOST_VALUES:
-        raise BadQuery(asked.ends, f"“{asked.field}” takes at most {MOST_VALUES} values. Leave some out.")
+        raise BadQuery(asked.ends, f"“{asked.field}” takes at most {MOST_VALUES} values. Remove some.")
     if not all(found):
-        raise BadQuery(asked.ends, f"“{asked.field}” needs a value here, and one behind each comma.")
+        raise BadQuery(asked.ends, f"“{asked.field}” needs a value here and after each comma.")
     return found
 
 
@@ -84,7 +84,7 @@ def among(asked: FieldComparison, value: str, allowed: Iterable[str]) -> str:
         return same
     near = difflib.get_close_matches(same, names, n=1)
     hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(names)}."
-    raise BadQuery(asked.ends + asked.value.find(value), f"“{asked.field}” is never “{value}”. {hint}")
+    raise BadQuery(asked.ends + asked.value.find(value), f"“{value}” is not a value of “{asked.field}”. {hint}")
 
 
 def text(column: str) -> Rows:

@@ -20,9 +20,9 @@ ODD = re.compile("[\0\ud800-\udfff]")  # what no database takes as text
 def parse(query: str, such_as: str = "tool:name") -> Node:
     """The tree of a query; what is wrong with it is told with an example of a field. Raises BadQuery."""
     if len(query) > MOST:
-        raise BadQuery(MOST, f"A query has at most {MOST:,} characters. Leave out what comes after.")
+        raise BadQuery(MOST, f"A query has at most {MOST:,} characters. Shorten it.")
     if odd := ODD.search(query):
-        raise BadQuery(odd.start(), "This character cannot be searched for. Leave it out.")
+        raise BadQuery(odd.start(), "This character cannot be searched for. Remove it.")
     try:
         return reader().parse(query)  # type: ignore[return-value]
     except UnexpectedInput as wrong:
@@ -66,7 +66,7 @@ class Build(Transformer[Token, Node]):
 def within(node: Node) -> Node:
     """The node. Raises BadQuery where it is deeper than anyone means."""
     if deep(node) > DEEPEST:
-        raise BadQuery(0, f"Brackets and negations go at most {DEEPEST} deep. Say it with fewer.")
+        raise BadQuery(0, f"Parentheses and negations nest at most {DEEPEST} deep. Use fewer.")
     return node
 
 
@@ -85,14 +85,14 @@ def explained(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
     match wrong:
         case UnexpectedCharacters(pos_in_stream=at):
             if query[at] == '"':
-                return BadQuery(at, "This quotation mark is never closed. Put another one behind the phrase.")
-            return BadQuery(at, f"“{query[at]}” cannot stand here.")
+                return BadQuery(at, "Unclosed quotation mark. Add another one after the phrase.")
+            return BadQuery(at, f"Unexpected “{query[at]}”.")
         case UnexpectedToken(token=Token(type=kind)) if kind != END:
             at = int(wrong.token.start_pos or 0)
             return BadQuery(at, out_of_place(str(wrong.token), wrong.accepts or set(), such_as))
         case UnexpectedToken() | UnexpectedEOF():
             return BadQuery(end, unfinished(query, expected(wrong), such_as))
-    return BadQuery(end, "This is no query.")
+    return BadQuery(end, "Invalid query.")
 
 
 def expected(wrong: Any) -> set[str]:
@@ -102,17 +102,15 @@ def expected(wrong: Any) -> set[str]:
 def out_of_place(said: str, accepted: set[str], such_as: str) -> str:
     if said == ")":
         opened = "RPAR" in accepted
-        return (
-            "Something has to stand between the brackets." if opened else "No bracket is open here. Leave this one out."
-        )
+        return "Empty parentheses. Put a search term in them." if opened else "Unmatched parenthesis. Remove it."
     if "VALUE" in accepted:
-        return f"A value has to stand here, such as a word or a number; “{said}” is none."
-    return f"“{said}” cannot stand here: a word, a “phrase” or a field such as {such_as} can."
+        return f"Unexpected “{said}”. Expected a value, such as a word or a number."
+    return f"Unexpected “{said}”. Expected a word, a “phrase” or a field such as {such_as}."
 
 
 def unfinished(query: str, accepted: set[str], such_as: str) -> str:
     if "VALUE" in accepted:
-        return f"“{query.split()[-1]}” has no value yet. Write one behind it."
+        return f"“{query.split()[-1]}” has no value. Add one after it."
     if "RPAR" in accepted:
-        return "A bracket is still open. Close it with “)”."
-    return f"Something has to come behind this: a word, a “phrase” or a field such as {such_as}."
+        return "Unclosed parenthesis. Close it with “)”."
+    return f"Incomplete query. Add a word, a “phrase” or a field such as {such_as}."

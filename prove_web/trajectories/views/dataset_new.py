@@ -46,7 +46,7 @@ def dataset_forecast(request: Any) -> HttpResponse:
 def foreseen(request: HttpRequest | Any) -> dict[str, Any]:
     form = NewDataset(request.project, request.GET)
     if not form.is_valid():
-        return {"problem": "It can be told once the fields make sense.", "errors": form.errors}
+        return {"problem": "Correct the fields to see an estimate.", "errors": form.errors}
     try:
         return {"forecast": forecast(form.spec())}
     except NoForecast as why:

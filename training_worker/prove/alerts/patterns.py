@@ -53,7 +53,7 @@ def patterns(rollouts: Iterable[Rollout], worlds: Mapping[str, WorldRef], top: f
         found["undone"] = measure_pattern(len(valid), undone, lambda one: undo(one, worlds[one.example]))
     if due:
         found["unearned"] = share_of(due, lambda one: unearned(one, top))
-        found["idle"] = share_of(due, lambda one: "" if one.calls else "made no call where some were due")
+        found["idle"] = share_of(due, lambda one: "" if one.calls else "made no calls where some were expected")
     if (dominant := dominance([one for _, one in valid], valid)) is not None:
         found["dominant"] = dominant
     return found
@@ -83,7 +83,7 @@ def unearned(rollout: Rollout, top: float) -> str:
     if reward is None or is_success(reward) or reward.total < HIGH * top:
         return ""
     missed = len(reward.missed_steps)
-    lacks = f", {missed} step{'' if missed == 1 else 's'} of the ground truth missed" if missed else ""
+    lacks = f", {missed} ground-truth step{'' if missed == 1 else 's'} missed" if missed else ""
     return f"earned {reward.total:.2f} of {top:.2f} without success{lacks}"
 
 
@@ -110,7 +110,7 @@ def undo(rollout: Rollout, where: WorldRef) -> str:
         past = before.setdefault(server.name, [])
         now = session.state.tables_digest()
         if now != was and (taken_back := next((name for digest, name in past if digest == now), "")):
-            return f"{call.name} took {taken_back} back"
+            return f"{call.name} undid {taken_back}"
         past.append((was, call.name))
     return ""
 

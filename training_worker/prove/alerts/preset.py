@@ -7,7 +7,7 @@ from typing import Literal
 
 from .rule_engine import Aggregate, Comparison, Condition
 
-Group = Literal["The run itself", "Learning", "Rollouts", "Reward hacking"]
+Group = Literal["Run status", "Learning", "Rollouts", "Reward hacking"]
 Shows = Literal["", "worst", "best", "equal", "failing", "long", "short", "cut"]  # which rollouts illustrate it
 
 

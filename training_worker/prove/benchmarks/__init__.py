@@ -1,1 +1,1 @@
-"""Benchmarks that others wrote, run on any policy and scored by their own code."""
+"""Benchmarks for any policy: external suites under their own rules, and suites on our own servers."""

@@ -8,8 +8,8 @@ HELD_OUT = (
         "Held-out",
         "Reward",
         "reward",
-        "Mean total reward of greedy rollouts on worlds that training never opens.",
-        "Rises with the training reward. Falling while that one rises is overfitting.",
+        "Mean total reward of greedy rollouts on held-out worlds, which training never uses.",
+        "Rises with the training reward. A fall while the training reward rises is overfitting.",
         "more",
     ),
     Metric(
@@ -26,9 +26,9 @@ HELD_OUT = (
         "Held-out goal success",
         "Reward",
         "share",
-        "Share of these rollouts that leave all servers as the ground truth does, make no write beyond its own, and "
-        "tell the user what is due; look-ups are free.",
-        "Rises with held-out success. Far above it, the policy does the task by detours.",
+        "Share of these rollouts that leave all servers in the ground truth's final state, make no other write and "
+        "tell the user what is required; read-only calls are free.",
+        "Rises with held-out success. Far above it, the policy takes detours.",
         "more",
     ),
     Metric(
@@ -36,8 +36,7 @@ HELD_OUT = (
         "Held-out act accuracy",
         "Reward",
         "share",
-        "Share of user turns of these rollouts in which the policy calls tools, asks back or only speaks where that is "
-        "right.",
+        "Share of user turns of these rollouts with the right act: call tools, ask back or answer in text.",
         "Rises early.",
         "more",
     ),
@@ -46,7 +45,7 @@ HELD_OUT = (
         "Final state reached",
         "Reward",
         "share",
-        "Share of these rollouts, where calls are due, that leave the world as the ground truth does.",
+        "Share of these rollouts, where calls are required, that end in the ground truth's final state.",
         "At least the success rate: detours are allowed.",
         "more",
     ),

@@ -2,7 +2,7 @@
 
 from .metric import Metric
 
-OVER = "over the rollouts that were to call tools"
+OVER = "over the rollouts where calls are required"
 TERMS = (
     Metric(
         "term_atomic",
@@ -36,7 +36,7 @@ TERMS = (
         "State",
         "Components",
         "score",
-        f"Mean share of the servers {OVER} that end as the ground truth leaves them.",
+        f"Mean share of the servers that end in the ground truth's final state, {OVER}.",
         "Rises.",
         "more",
     ),
@@ -45,7 +45,7 @@ TERMS = (
         "Final state",
         "Components",
         "score",
-        f"Share {OVER} whose whole world ends as the ground truth leaves it.",
+        "Share of the rollouts where calls are required that end in the ground truth's final state on all servers.",
         "Rises.",
         "more",
     ),
@@ -54,7 +54,7 @@ TERMS = (
         "Provenance",
         "Components",
         "score",
-        f"Mean share of argument values {OVER} that were said or shown before.",
+        f"Mean share of argument values that were said or shown before, {OVER}.",
         "Rises to nearly 1.",
         "more",
     ),
@@ -63,7 +63,7 @@ TERMS = (
         "Repeats",
         "Components",
         "score",
-        f"Mean share of calls that say again what was called before, {OVER}.",
+        f"Mean share of calls that repeat an earlier call, {OVER}.",
         "Falls towards 0.",
         "less",
     ),
@@ -72,7 +72,7 @@ TERMS = (
         "Surplus",
         "Components",
         "score",
-        f"Mean price of calls in excess of the ground truth {OVER}.",
+        f"Mean penalty for calls beyond the ground truth, {OVER}.",
         "Falls towards 0.",
         "less",
     ),
@@ -81,7 +81,7 @@ TERMS = (
         "Unparseable",
         "Components",
         "score",
-        f"Mean price of calls that could not be read {OVER}.",
+        f"Mean penalty for calls that could not be parsed, {OVER}.",
         "Falls towards 0.",
         "less",
     ),

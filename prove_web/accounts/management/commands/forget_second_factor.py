@@ -11,7 +11,7 @@ from prove_web.accounts.memberships import find
 
 
 class Command(BaseCommand):
-    help = "Switch the second factor of an account off: its password alone signs in again."
+    help = "Turn off the second factor of an account; its password alone then signs in."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("person", help="user name or e-mail address")
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, person: str, **options: Any) -> None:
         user = find(person)
         if user is None:
-            raise CommandError(f"Nobody here is called “{person}”. Give a user name or an e-mail address.")
+            raise CommandError(f"No account “{person}”. Enter a user name or an e-mail address.")
         gone, _ = Authenticator.objects.filter(user=user).delete()
-        said = "The second factor is off: the password alone signs in." if gone else "There was no second factor."
+        said = "Second factor turned off; the password alone signs in." if gone else "No second factor was set up."
         self.stdout.write(f"{user.get_username()}: {said}")

@@ -14,24 +14,24 @@ from prove_web.api.tokens import TooMany, issue
 class Command(BaseCommand):
     """`manage.py make_token mary my-team --scope launch`: its text is printed once, and kept nowhere."""
 
-    help = "Make an API token for a member of a team, and print it."
+    help = "Create an API token for a team member and print it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("person", help="user name or e-mail address")
-        parser.add_argument("organisation", help="the team's name in addresses")
+        parser.add_argument("organisation", help="the team's name in URLs")
         parser.add_argument(
-            "--scope", nargs="+", default=[], action="extend", choices=[*Action.values], help="beside view"
+            "--scope", nargs="+", default=[], action="extend", choices=[*Action.values], help="in addition to view"
         )
-        parser.add_argument("--project", help="organisation/project, the only one that it opens")
-        parser.add_argument("--days", type=int, default=90, help="how long it is good; 0: until it is revoked")
-        parser.add_argument("--name", default="Made on the server", help="what uses it")
+        parser.add_argument("--project", help="organisation/project, to restrict the token to one project")
+        parser.add_argument("--days", type=int, default=90, help="days until it expires; 0: never")
+        parser.add_argument("--name", default="Created on the server", help="what the token is for")
 
     def handle(self, *args: object, **options: Any) -> None:
         organisation = Organisation.objects.filter(slug=options["organisation"]).first()
         if organisation is None:
-            raise CommandError(f"There is no team {options['organisation']}.")
+            raise CommandError(f"Team {options['organisation']} not found.")
         if not 0 <= options["days"] <= 3_650:
-            raise CommandError("--days takes 0 to 3,650.")
+            raise CommandError("--days must be 0 to 3,650.")
         project = project_named(options["project"]) if options["project"] else None
         if project and project.organisation_id != organisation.pk:
             raise CommandError(f"{options['project']} is not a project of {organisation.slug}.")

@@ -11,21 +11,21 @@ from prove_web.environments.server_checks import create_check, run
 class Command(BaseCommand):
     """`manage.py check_servers banking vehicle`: whether they keep their laws and replay; all without a name."""
 
-    help = "Run the laws of servers on random walks, replay these, and store the result for the catalogue."
+    help = "Run the invariant checks of servers on random walks, replay them, and store the results."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("servers", nargs="*", help="all by default")
 
     def handle(self, *args: object, servers: list[str], **options: object) -> None:
         if unknown := [name for name in servers if name not in SERVERS]:
-            raise CommandError(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
+            raise CommandError(f"Unknown server {unknown[0]!r}. Available: {', '.join(SERVERS)}.")
         bad = []
         for name in servers or SERVERS:
             check = create_check(name)
             run(check)
             told = check.found
             line = f"{told['calls']} calls, certificate {told['certificate'][:12]}" if told else check.error
-            self.stdout.write(f"{name:<14} {'kept' if check.ok else 'BROKEN' if told else 'no result'}  {line}")
+            self.stdout.write(f"{name:<14} {'ok' if check.ok else 'VIOLATED' if told else 'no result'}  {line}")
             bad += [] if check.ok else [name, *told.get("faults", ())]
         if bad:
-            raise CommandError("Not all laws are kept: " + "; ".join(bad))
+            raise CommandError("Invariant checks failed: " + "; ".join(bad))

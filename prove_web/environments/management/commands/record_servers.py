@@ -8,7 +8,7 @@ from prove_web.environments.versions import record
 class Command(BaseCommand):
     """`manage.py record_servers`: which servers have another version than at the last look."""
 
-    help = "Write down the tools of the servers whose code has changed; `serve` does so at its start."
+    help = "Record the tools of servers whose code has changed; `serve` does this at start."
 
     def handle(self, *args: object, **options: object) -> None:
         changed = record()

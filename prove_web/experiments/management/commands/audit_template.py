@@ -13,13 +13,13 @@ from .pipeline import run_in_foreground
 class Command(BaseCommand):
     """`manage.py audit_template FOLDER`: exit code 1 when the model is not fit for training."""
 
-    help = "Check that conversations of a model become the ids that its chat template means."
+    help = "Check that a model's chat template turns conversations into the intended token ids."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", help="the model's folder: tokenizer, configuration, safetensors; or warm")
-        parser.add_argument("--json", action="store_true", help="tell it as JSON")
-        parser.add_argument("--no-weights", action="store_true", help="leave out the check that needs the weights")
+        parser.add_argument("folder", help="model folder with tokenizer, configuration and safetensors; or warm")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.add_argument("--no-weights", action="store_true", help="skip the check that needs the weights")
 
     def handle(self, *args: object, **options: object) -> None:
         named = str(options["folder"])

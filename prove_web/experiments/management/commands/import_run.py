@@ -15,21 +15,21 @@ from prove_web.experiments.outside.trackers import bring, read_runs
 class Command(BaseCommand):
     """`manage.py import_run mlruns --project my-team/demo --from mlflow`."""
 
-    help = "Bring the runs of another tracker's files into a project."
+    help = "Import runs from another tracker's files into a project."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="a folder, a zip of one, or one file of a run")
+        parser.add_argument("path", type=Path, help="folder, zip of a folder, or one run file")
         parser.add_argument("--project", required=True, help="organisation/project")
-        parser.add_argument("--from", required=True, choices=[*FORMATS], help="whose files these are")
+        parser.add_argument("--from", required=True, choices=[*FORMATS], help="source format")
 
     def handle(self, *args: object, **options: Any) -> None:
         path, project = options["path"], project_named(options["project"])
         if not path.exists():
-            raise CommandError(f"There is nothing at {path}.")
+            raise CommandError(f"{path} does not exist.")
         try:
             for one in read_runs(options["from"], path.resolve()):
                 run, new = bring(project, None, one, options["from"])
-                told = f"{len(one.points):,} steps" if new else "had been brought in before"
+                told = f"{len(one.points):,} steps" if new else "already imported"
                 self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
         except InvalidRunData as why:
             raise CommandError(str(why)) from None

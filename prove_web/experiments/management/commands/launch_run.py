@@ -15,14 +15,16 @@ from prove_web.experiments.launching import launch
 class Command(BaseCommand):
     """`manage.py launch_run my-team/demo --as mary --dataset 1 --set name=Slower learning_rate=1e-6`."""
 
-    help = "Put a run into the queue."
+    help = "Queue a run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("--as", dest="person", required=True, help="whose run it is: user name or address")
-        parser.add_argument("--dataset", type=int, help="its number")
-        parser.add_argument("--clone", type=int, help="the number of a run whose settings it begins with")
-        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="of the form")
+        parser.add_argument("--as", dest="person", required=True, help="owner of the run: username or e-mail")
+        parser.add_argument("--dataset", type=int, help="dataset number")
+        parser.add_argument("--clone", type=int, help="number of the run whose settings to copy")
+        parser.add_argument(
+            "--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="launch form field"
+        )
 
     def handle(self, *args: object, **options: Any) -> None:
         project = project_named(options["project"])
@@ -33,7 +35,7 @@ class Command(BaseCommand):
         except NotThere as why:
             raise CommandError(str(why)) from None
         if strange := [name for name in told if name not in (*form.fields, "clone")]:
-            raise CommandError(f"The launch form has no {strange[0]}.")
+            raise CommandError(f"The launch form has no field {strange[0]}.")
         if not form.is_valid():
             raise CommandError(format_errors(form.errors))
         with transaction.atomic():

@@ -14,22 +14,22 @@ TOLD_EVERY = 50
 
 
 class Command(BaseCommand):
-    help = "Put many runs into a project, to see how fast its pages are: their values are drawn, nothing is trained."
+    help = "Fill a project with many synthetic runs to measure page speed; nothing is trained."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", help="its address, such as my-team/demo")
+        parser.add_argument("project", help="organisation/project, such as my-team/demo")
         parser.add_argument("--runs", type=int, default=500)
         parser.add_argument("--steps", type=int, default=350)
-        parser.add_argument("--metrics", type=int, default=60, help="told at each step")
-        parser.add_argument("--rollouts", type=int, default=256, help="in each step of the first run")
+        parser.add_argument("--metrics", type=int, default=60, help="per step")
+        parser.add_argument("--rollouts", type=int, default=256, help="per step of the first run")
 
     def handle(self, *, project: str, runs: int, steps: int, metrics: int, rollouts: int, **options: Any) -> None:
         if min(runs, steps, metrics) < 1 or rollouts < 0:
-            raise CommandError("--runs, --steps and --metrics take a number from 1, --rollouts one from 0.")
+            raise CommandError("--runs, --steps and --metrics must be at least 1, --rollouts at least 0.")
         organisation, _, slug = project.partition("/")
         found = Project.objects.filter(organisation__slug=organisation, slug=slug).first()
         if found is None:
-            raise CommandError(f"There is no project “{project}”. Name one as its address does: my-team/demo.")
+            raise CommandError(f"Project “{project}” does not exist. Give organisation/project, such as my-team/demo.")
         for loaded in load(found, runs, steps, metrics, rollouts):
             if loaded % TOLD_EVERY == 0 or loaded == runs:
                 self.stdout.write(f"{loaded:,} of {runs:,}")

@@ -27,14 +27,14 @@ OPTIONS = {
 class Command(BaseCommand):
     """`manage.py pipeline`: its exit code is the child's, and 130 after Ctrl-C."""
 
-    help = "Build the graph and the data set, train with GRPO, evaluate on held-out worlds. Goes on where it stopped."
+    help = "Build the graph and the dataset, train with GRPO, evaluate on held-out worlds. Resumes where it stopped."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Options left out are not passed on: their defaults live in the child alone."""
         for name, kind in OPTIONS.items():
             parser.add_argument(f"--{name}", type=kind, help="see docs/pipeline.md")
-        parser.add_argument("--fresh", action="store_true", help="forget what earlier runs made")
+        parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
 
     def handle(self, *args: object, **options: object) -> None:
         data = Path(str(options["data"] or settings.PROVE_DATA)).absolute()
@@ -59,7 +59,7 @@ def check_writable(data: Path) -> None:
             pass
     except OSError as error:
         raise CommandError(
-            f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder of yours", returncode=1
+            f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a writable folder", returncode=1
         ) from error
 
 

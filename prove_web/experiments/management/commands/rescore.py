@@ -19,15 +19,17 @@ from training_worker.terminal import console, counted, table
 class Command(BaseCommand):
     """`manage.py rescore RUN_FOLDER_OR_FILE --preset graduated --set repeats=0.1`: nothing that is stored changes."""
 
-    help = "Score stored rollouts under another reward, and tell means, dead groups and ranks before and after."
+    help = "Score stored rollouts with another reward; print means, zero-variance groups and ranks before and after."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", type=Path, nargs="+", metavar="path", help="a run's folder, or files of rollouts")
+        parser.add_argument("paths", type=Path, nargs="+", metavar="path", help="run folder or rollout files")
         parser.add_argument("--preset", default="paper", help=", ".join(PRESETS))
-        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="on top of it")
-        parser.add_argument("--data", type=Path, help="the data set; found by itself beside a run's folder")
-        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+        parser.add_argument(
+            "--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="changes to the preset"
+        )
+        parser.add_argument("--data", type=Path, help="dataset; default: the one next to the run folder")
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
@@ -86,13 +88,13 @@ def tell(stdout: OutputWrapper, found: Comparison) -> None:
     rows = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     table(console(stdout), ["mean", "before", "after"], rows)
     if found.without_reward:
-        stdout.write(f"{found.without_reward:,} rollouts failed for no fault of the policy and have no reward")
+        stdout.write(f"{found.without_reward:,} rollouts failed through no fault of the policy and have no reward")
     stdout.write(
-        f"{found.rollouts:,} rollouts in {found.groups:,} groups: {found.dead_before:,} groups were dead, "
-        f"{found.dead_after:,} are ({found.died:,} died, {found.revived:,} came alive)"
+        f"{found.rollouts:,} rollouts in {found.groups:,} groups: {found.dead_before:,} zero-variance groups before, "
+        f"{found.dead_after:,} after ({found.died:,} became, {found.revived:,} stopped being zero-variance)"
     )
     share = found.swapped / found.pairs if found.pairs else 0.0
     stdout.write(
-        f"{found.swapped:,} of {found.pairs:,} pairs that were told apart come the other way round ({share:.1%}), "
+        f"{found.swapped:,} of {found.pairs:,} ranked pairs swap their order ({share:.1%}), "
         f"in {found.reordered:,} groups"
     )

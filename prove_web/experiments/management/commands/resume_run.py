@@ -12,11 +12,11 @@ from prove_web.live.jobs import NotNow, resume
 class Command(BaseCommand):
     """`manage.py resume_run my-team/demo 3`: from its newest checkpoint."""
 
-    help = "Go on with a run that was stopped, failed or lost."
+    help = "Resume a run that was stopped, failed or lost."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("run", type=int, help="run number")
 
     def handle(self, *args: object, **options: Any) -> None:
         run = run_named(options["project"], options["run"])

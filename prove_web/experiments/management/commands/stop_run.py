@@ -13,12 +13,12 @@ from prove_web.live.models import StopLevel
 class Command(BaseCommand):
     """`manage.py stop_run my-team/demo 3`: after its step, with a checkpoint; at once with `--now`."""
 
-    help = "Ask a run to stop."
+    help = "Stop a run after its current step, with a checkpoint."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("run", type=int, help="the run's number")
-        parser.add_argument("--now", action="store_true", help="without waiting for the end of its step")
+        parser.add_argument("run", type=int, help="run number")
+        parser.add_argument("--now", action="store_true", help="stop immediately, without finishing the step")
 
     def handle(self, *args: object, **options: Any) -> None:
         run = run_named(options["project"], options["run"])

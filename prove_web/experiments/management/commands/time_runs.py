@@ -46,22 +46,24 @@ FEW = {"runs": 5, "steps": 20, "metrics": 60, "rollouts": 16, "wide": 16}  # the
 
 
 class Command(BaseCommand):
-    help = "Time the pages of runs on the database that is set, which is filled first: milliseconds, many runs and few."
+    help = "Measure the latency of run pages in ms, with many runs and with few; fills the configured database first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--runs", type=int, default=500)
         parser.add_argument("--steps", type=int, default=350)
         parser.add_argument("--metrics", type=int, default=60)
-        parser.add_argument("--rollouts", type=int, default=256, help="in each step of the first run")
+        parser.add_argument("--rollouts", type=int, default=256, help="per step of the first run")
         parser.add_argument("--wide", type=int, default=4096, help="in the last step of the second run")
-        parser.add_argument("--times", type=int, default=40, help="how often each kind of page is asked for")
-        parser.add_argument("--only", action="append", choices=PAGES, help="one kind of page; may be said again")
+        parser.add_argument("--times", type=int, default=40, help="requests per page")
+        parser.add_argument("--only", action="append", choices=PAGES, help="page to measure; repeatable")
         parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
 
     def handle(self, *, times: int, only: list[str] | None, write: bool, **options: Any) -> None:
         many = {name: options[name] for name in FEW}
         if min(many["runs"] - 1, *many.values(), times) < 1 or min(many["rollouts"], many["wide"]) < GROUP:
-            raise CommandError(f"--runs is 2 or more, --rollouts and --wide {GROUP} or more, the others 1 or more.")
+            raise CommandError(
+                f"--runs must be at least 2, --rollouts and --wide at least {GROUP}, the others at least 1."
+            )
         few, whole = (addresses(slug, size) for slug, size in (("few", FEW), ("many", many)))
         client = Client(headers={"host": "localhost"})
         client.force_login(User.objects.get(username="bench"))
@@ -112,7 +114,7 @@ def timed(client: Client, url: str, times: int) -> tuple[float, float]:
         answer = client.get(url)
         took.append(1000 * (time.perf_counter() - began))
         if answer.status_code != 200:
-            raise CommandError(f"{url} was answered {answer.status_code}.")
+            raise CommandError(f"{url} returned status {answer.status_code}.")
     took = took[1:]
     p95 = statistics.quantiles(took, n=20)[-1] if len(took) > 1 else took[0]
     return statistics.median(took), p95

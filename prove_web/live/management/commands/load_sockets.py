@@ -42,16 +42,16 @@ LAST_WORD = 10.0  # seconds that the last point has to arrive
 
 
 class Command(BaseCommand):
-    help = "Time the sockets of one run, on a site of its own: milliseconds from a point's telling, as JSON."
+    help = "Load-test the live sockets of one run on a temporary site: delivery latency in milliseconds, as JSON."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--sockets", type=int, default=200)
-        parser.add_argument("--rate", type=float, default=5.0, help="points a second")
+        parser.add_argument("--rate", type=float, default=5.0, help="points per second")
         parser.add_argument("--points", type=int, default=150)
-        parser.add_argument("--leaving", type=float, default=0.0, help="sockets a second that break and come back")
-        parser.add_argument("--fill", action="store_true", help="only make a run in PROVE_DATA, and tell its cookies")
-        parser.add_argument("--tell", metavar="JOB", help="only tell points of this job, as a worker does")
+        parser.add_argument("--leaving", type=float, default=0.0, help="sockets that reconnect per second")
+        parser.add_argument("--fill", action="store_true", help="only create a run in PROVE_DATA and print its cookies")
+        parser.add_argument("--tell", metavar="JOB", help="only send points of this job, as a worker does")
 
     def handle(self, *, sockets: int, rate: float, points: int, leaving: float, **options: Any) -> None:
         if options["fill"]:
@@ -110,7 +110,7 @@ def child(environment: dict[str, str], *words: str) -> subprocess.CompletedProce
     command = [sys.executable, "manage.py", "load_sockets", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise CommandError((done.stderr.strip().splitlines() or ["a child failed without a word"])[-1])
+        raise CommandError((done.stderr.strip().splitlines() or ["a child process failed without output"])[-1])
     return done
 
 
@@ -208,7 +208,7 @@ async def followed(
         async with asyncio.timeout(LAST_WORD):
             await asyncio.gather(*following)
     except TimeoutError:
-        raise CommandError("Some sockets were not told the last point.") from None
+        raise CommandError("Some sockets did not receive the last point.") from None
     finally:
         for task in (breaking, *following):
             task.cancel()

@@ -36,11 +36,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-        parser.add_argument("--port", type=int, help="port; 0 takes a free one (default: PROVE_PORT or 8000)")
+        parser.add_argument("--port", type=int, help="port; 0 picks a free one (default: PROVE_PORT or 8000)")
         parser.add_argument(
             "--cpu-workers",
             type=int,
-            help="graphs and data sets at work at once (default: PROVE_CPU_WORKERS or half of the cores)",
+            help="graph and dataset jobs that run in parallel (default: PROVE_CPU_WORKERS or half of the cores)",
         )
 
     def handle(self, *args: object, **options: object) -> None:
@@ -76,9 +76,9 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
                 supervisor.start(valkey.program(data, socket_path(data), server, site.environment()))
             start(supervisor, site, embedded)
             supervisor.keep()
-            supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again ends it now")
+            supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again stops it now")
     with suppress(OSError):
-        print("Stopped. `make run` goes on from here.", flush=True)
+        print("Stopped. `make run` continues from here.", flush=True)
 
 
 def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
@@ -89,11 +89,11 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     versions.record()
     welcome = bootstrap.furnish()
     if welcome:
-        supervisor.say("made the first owner, a team and a demo project")
+        supervisor.say("created the first owner, a team and a demo project")
     if welcome and welcome.password:
-        supervisor.say(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown this once)")
+        supervisor.say(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown only once)")
     if embedded and (jobs := bootstrap.go_on()):
-        supervisor.say(f"going on with {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
+        supervisor.say(f"resuming {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
     ignored = bootstrap.password_was_ignored()
     connections.close_all()
     supervisor.start(*programs(site))
@@ -119,7 +119,7 @@ def greeting(site: Site, welcome: bootstrap.Welcome | None, ignored: bool) -> li
     if welcome and welcome.warning:
         lines.append(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
     if ignored:
-        lines.append(f"PROVE_OWNER_PASSWORD counts at the first start alone; {owner} keeps the password of then")
+        lines.append(f"PROVE_OWNER_PASSWORD applies only at the first start; the password of {owner} is unchanged")
     if site.host not in LOOPBACK and not os.environ.get("PROVE_HOSTS"):
-        lines.append("other machines are turned away until PROVE_HOSTS names what they call this one")
-    return [*lines, "Ctrl-C stops everything; the next start goes on from there"]
+        lines.append("other machines are refused until PROVE_HOSTS lists this machine's host names")
+    return [*lines, "Ctrl-C stops everything; the next start continues from there"]

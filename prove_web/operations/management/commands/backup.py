@@ -17,12 +17,12 @@ from training_worker.terminal import counted
 class Command(BaseCommand):
     """`manage.py backup site.tar.zst --without rollouts`."""
 
-    help = "Write database, data folder and secrets into one file; the site may be in use."
+    help = "Back up database, data folder and secrets into one file; the site may be running."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the new file; its name ends in .tar.zst or .tar.gz")
-        parser.add_argument("--without", nargs="+", default=[], choices=sorted(PARTS), help="leave these out")
+        parser.add_argument("file", type=Path, help="new file; its name ends in .tar.zst or .tar.gz")
+        parser.add_argument("--without", nargs="+", default=[], choices=sorted(PARTS), help="parts to leave out")
 
     def handle(self, *args: object, **options: Any) -> None:
         file = options["file"].expanduser().absolute()
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 def format_summary(file: Path, made: BackupSummary) -> list[str]:
     lines = [f"{file}: {made.files:,} files and the database, {made.bytes / 1e6:,.1f} MB before compression."]
     if made.gone:
-        lines.append(f"{len(made.gone)} files were removed while it was made, and are not in it.")
+        lines.append(f"{len(made.gone)} files were removed during the backup and are not in it.")
     if made.links:
-        lines.append(f"Links are not kept: {', '.join(made.links[:3])}{', ...' if len(made.links) > 3 else ''}.")
-    return [*lines, "It holds the site's secrets: keep it where only you can read it."]
+        lines.append(f"Links are not backed up: {', '.join(made.links[:3])}{', ...' if len(made.links) > 3 else ''}.")
+    return [*lines, "The backup contains the site's secrets: store it where only you can read it."]

@@ -16,7 +16,7 @@ from prove_web.supervisor.program import Refused
 class Command(BaseCommand):
     """`manage.py prepare`, before each start of the programs; `serve` does it by itself."""
 
-    help = "Migrate the database and, on an empty one, make the first owner, a team and a demo project."
+    help = "Migrate the database and, if it is empty, create the first owner, a team and a demo project."
     requires_system_checks = ()
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         except Refused as why:
             raise CommandError(str(why)) from None
         if welcome and welcome.password:
-            self.stdout.write(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown this once)")
+            self.stdout.write(f"user name: {bootstrap.OWNER}   password: {welcome.password}   (shown only once)")
         if welcome and welcome.warning:
             self.stdout.write(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
         self.stdout.write("The site is prepared.")

@@ -24,15 +24,15 @@ LISTENING = ("web", "gateway")
 class Command(BaseCommand):
     """`manage.py program writer`: becomes that program, with the command that `serve` starts it by."""
 
-    help = "Become one of the programs that `serve` keeps running: " + ", ".join(
+    help = "Run one of the programs of `serve` in the foreground: " + ", ".join(
         program.name for program in programs(Site(Path(), Path(), "", 0, ""))
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="which one")
+        parser.add_argument("name", help="program name")
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-        parser.add_argument("--port", type=int, help="of web or gateway (default: PROVE_PORT, PROVE_MCP_PORT)")
+        parser.add_argument("--port", type=int, help="port of web or gateway (default: PROVE_PORT, PROVE_MCP_PORT)")
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
@@ -48,11 +48,11 @@ def wanted(name: str, host: str, port: int | None = None) -> Program:
     """
     known = {program.name: program for program in programs(site(host, port))}
     if name not in known:
-        raise CommandError(f"there is no program {name!r}: choose one of {', '.join(known)}")
+        raise CommandError(f"unknown program {name!r}: choose one of {', '.join(known)}")
     if name != "gateway" and embedded_url(settings.PROVE_DATA) == settings.REDIS_URL:
-        raise CommandError("set REDIS_URL to a broker that all programs reach; only `serve` starts one by itself")
+        raise CommandError("set REDIS_URL to a broker that all programs can reach; only `serve` starts its own")
     if port is not None and name not in LISTENING:
-        raise CommandError(f"{name} listens on no port: leave out --port, which is for {' and '.join(LISTENING)}")
+        raise CommandError(f"{name} listens on no port: omit --port, which is for {' and '.join(LISTENING)}")
     if port is not None:
         checks.free_port(host, port, "--port")
     return known[name]

@@ -16,11 +16,11 @@ from training_worker.terminal import bar, console
 class Command(BaseCommand):
     """`manage.py restore site.tar.zst`."""
 
-    help = "Put a backup into an empty PROVE_DATA, and into an empty database where DATABASE_URL names one."
+    help = "Restore a backup into an empty PROVE_DATA and, with DATABASE_URL, into an empty database."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="what `manage.py backup` wrote")
+        parser.add_argument("file", type=Path, help="backup file from `manage.py backup`")
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
@@ -32,4 +32,4 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Restored {made.files:,} files and the database as of {made.made_at:%Y-%m-%d %H:%M} UTC{left}."
         )
-        self.stdout.write("Start the site as usual; jobs that were at work then go on from their last checkpoint.")
+        self.stdout.write("Start the site as usual; jobs that were running continue from their last checkpoint.")

@@ -14,10 +14,10 @@ from training_worker.terminal import counted
 class Command(BaseCommand):
     """`manage.py verify_accepted [--project team/project]`: exit code 1 when one drifted or could not be replayed."""
 
-    help = "Replay every accepted trajectory on today's servers and tell which have drifted since, and how."
+    help = "Replay every accepted trajectory on the current servers and list those that have drifted."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--project", default="", metavar="TEAM/PROJECT", help="only those of one project")
+        parser.add_argument("--project", default="", metavar="TEAM/PROJECT", help="only trajectories of this project")
 
     def handle(self, *args: object, **options: object) -> None:
         rows = accepted(project(str(options["project"])))
@@ -25,7 +25,7 @@ class Command(BaseCommand):
             found = verify(rows, progress)
         self.stdout.write(format_report(found))
         if found.drifted or found.broken:
-            raise CommandError("Not all that was accepted holds today.", returncode=1)
+            raise CommandError("Some accepted trajectories have drifted or could not be replayed.", returncode=1)
 
 
 def project(path: str) -> Project | None:
@@ -35,7 +35,7 @@ def project(path: str) -> Project | None:
     team, _, name = path.partition("/")
     found = Project.objects.filter(organisation__slug=team, slug=name).first()
     if found is None:
-        raise CommandError(f"There is no project {path}. Name one as in its address, such as my-team/demo.")
+        raise CommandError(f"There is no project {path}. Write it as in its URL, such as my-team/demo.")
     return found
 
 
@@ -46,7 +46,5 @@ def format_report(found: Verified) -> str:
         lines += [f"{where} has drifted since it was accepted:", *(f"  {text}" for text in drift)]
     lines += [f"{where} could not be replayed: {why}" for where, why in found.broken.items()]
     if found.other_code:
-        lines.append(
-            f"{found.other_code:,} were accepted when their servers behaved differently, and replay the same on today's"
-        )
+        lines.append(f"{found.other_code:,} replay the same although their servers have changed since acceptance")
     return "\n".join([*lines, f"{found.held:,} of {found.total:,} accepted trajectories hold"])

@@ -22,7 +22,7 @@ SHOWN = 20
 class Command(BaseCommand):
     """`manage.py classify --servers banking,vehicle`: precision, recall, confusion, kappa, and where the two differ."""
 
-    help = "Ask a language model which tool needs which, and compare with the proven graph."
+    help = "Classify tool dependencies with a language model and compare with the verified graph."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         servers = tuple(dict.fromkeys(str(options["servers"]).split(",")))
         if unknown := [name for name in servers if name not in SERVERS]:
-            raise CommandError(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
+            raise CommandError(f"Unknown server {unknown[0]!r}. Available: {', '.join(SERVERS)}.")
         data = Path(settings.PROVE_DATA)
         out = Path(str(options["out"])).absolute() if options["out"] else None
         try:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
     def show(self, agreement: Agreement) -> None:
         table(
             console(self.stdout),
-            ("kind", "proven", "said", "both", "precision", "recall", *(f"said {kind}" for kind in KINDS)),
+            ("kind", "verified", "predicted", "both", "precision", "recall", *(f"predicted {kind}" for kind in KINDS)),
             (
                 (kind, of.proven, of.said, of.both, of.precision, of.recall, *agreement.confusion[number])
                 for number, (kind, of) in enumerate(agreement.kinds.items())
@@ -67,6 +67,6 @@ class Command(BaseCommand):
             f"{len(agreement.differences):,} differ; Cohen's kappa {kappa}"
         )
         for one in agreement.differences[:SHOWN]:
-            self.stdout.write(f"{one.first} -> {one.then}: proven {one.proven}, said {one.said}")
+            self.stdout.write(f"{one.first} -> {one.then}: verified {one.proven}, predicted {one.said}")
         if len(agreement.differences) > SHOWN:
-            self.stdout.write(f"and {len(agreement.differences) - SHOWN:,} more; --out keeps all")
+            self.stdout.write(f"and {len(agreement.differences) - SHOWN:,} more; --out writes all")

@@ -40,14 +40,14 @@ Times = tuple[float, float]  # milliseconds: from a request to the whole answer,
 
 
 class Command(BaseCommand):
-    help = "Time pages under load, on a site of its own with many sessions: milliseconds by page, as JSON."
+    help = "Time pages under load on a temporary site with many sessions: milliseconds by page, as JSON."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--sessions", type=int, default=10_000)
         parser.add_argument("--people", type=int, default=20)
         parser.add_argument("--seconds", type=float, default=20.0)
-        parser.add_argument("--fill", action="store_true", help="only fill the site of PROVE_DATA, and tell a cookie")
+        parser.add_argument("--fill", action="store_true", help="only fill the site of PROVE_DATA and print a cookie")
 
     def handle(self, *, sessions: int, people: int, seconds: float, fill: bool, **options: Any) -> None:
         if fill:
@@ -74,7 +74,7 @@ def manage(environment: dict[str, str], *words: str) -> str:
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise CommandError(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
+        raise CommandError(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
     return done.stdout
 
 

@@ -43,10 +43,10 @@ PAN = """frames => new Promise(done => {
 
 
 class Command(BaseCommand):
-    help = "Pan the picture of the whole graph in a real browser: frame times in milliseconds, as JSON."
+    help = "Pan the whole graph in a real browser: frame times in milliseconds, as JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--graph", type=Path, default=Path("data/bench/graph"), help="where the graph is kept")
+        parser.add_argument("--graph", type=Path, default=Path("data/bench/graph"), help="folder of the graph")
 
     def handle(self, *, graph: Path, **options: Any) -> None:
         browser = browser_path()

@@ -17,17 +17,17 @@ from prove_web.trajectories.versions import InvalidDataset
 class Command(BaseCommand):
     """`manage.py collect my-team/demo 3 --steps 1,10-20 --failing`: attempts of run 3, to read and judge."""
 
-    help = "Collect rollouts of a run into a data set of attempts."
+    help = "Collect rollouts of a run into a dataset."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("run", type=int, help="run number")
         parser.add_argument("--steps", required=True, help=STEPS_ASKED)
-        parser.add_argument("--groups", default="", help="their numbers within a step; all by default")
-        parser.add_argument("--low", type=float, help="the least reward")
-        parser.add_argument("--high", type=float, help="the most reward")
-        parser.add_argument("--failing", action="store_true", help="only those in which a call failed")
-        parser.add_argument("--name", default="", help="of the data set; its number by default")
+        parser.add_argument("--groups", default="", help="group numbers within a step; all by default")
+        parser.add_argument("--low", type=float, help="minimum reward")
+        parser.add_argument("--high", type=float, help="maximum reward")
+        parser.add_argument("--failing", action="store_true", help="only rollouts with a failed call")
+        parser.add_argument("--name", default="", help="name of the dataset; its number by default")
 
     def handle(self, *args: object, **options: Any) -> None:
         organisation, _, project = options["project"].partition("/")
@@ -45,5 +45,5 @@ class Command(BaseCommand):
         except forms.ValidationError as why:
             raise CommandError(" ".join(why.messages)) from None
         count = made.trajectories.count()
-        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued; made by the files worker"
-        self.stdout.write(f"data set {made.number}, {made.name}: {told}")
+        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued for the files worker"
+        self.stdout.write(f"dataset {made.number}, {made.name}: {told}")

@@ -15,12 +15,12 @@ from training_worker.terminal import console, table
 class Command(BaseCommand):
     """`manage.py compare_data FOLDER FOLDER`: a column for each."""
 
-    help = "Tell what the training splits of data sets are like, side by side."
+    help = "Compare the training splits of datasets side by side."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folders", type=Path, nargs="+", help="where their manifest.json are")
-        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+        parser.add_argument("folders", type=Path, nargs="+", help="dataset folders with a manifest.json")
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: object, **options: object) -> None:
         folders = options["folders"]

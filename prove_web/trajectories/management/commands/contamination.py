@@ -16,20 +16,20 @@ from training_worker.prove.trajectory import Example, read_lines
 class Command(BaseCommand):
     """`manage.py contamination FOLDER`: exit code 1 when a query shares n words in a row with a benchmark."""
 
-    help = "Look for long runs of words that a training set shares with the installed benchmarks of others."
+    help = "Find long word sequences that a training set shares with installed benchmarks."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("dataset", type=Path, help="a data set's folder, or its train.jsonl")
-        parser.add_argument("--n", type=int, default=LONG, help=f"how many words make a run; {LONG} by default")
+        parser.add_argument("dataset", type=Path, help="dataset folder, or its train.jsonl")
+        parser.add_argument("--n", type=int, default=LONG, help=f"words in a sequence; {LONG} by default")
         parser.add_argument(
-            "--option", action="append", default=[], metavar="BENCHMARK.NAME=VALUE", help="of a benchmark"
+            "--option", action="append", default=[], metavar="BENCHMARK.NAME=VALUE", help="option of a benchmark"
         )
 
     def handle(self, *args: object, **options: object) -> None:
         n, path = options["n"], Path(str(options["dataset"]))
         if not (isinstance(n, int) and 2 <= n <= 100):
-            raise CommandError("--n is a number of words from 2 to 100.")
+            raise CommandError("--n must be a number of words from 2 to 100.")
         with raise_command_errors():
             examples = training(path)
             texts, left_out = texts_of(Path(settings.PROVE_DATA) / "benchmarks", by_benchmark(options["option"]))
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         for line in format_report(found, n):
             self.stdout.write(line)
         if not texts:
-            raise CommandError("No benchmark was there to compare with: `manage.py evaluate bfcl --install` gets one.")
+            raise CommandError("No benchmark is installed. Install one: `manage.py evaluate bfcl --install`.")
         if found.hits:
             raise CommandError("The training set shares texts with a benchmark: see the pairs above.", returncode=1)
 
@@ -63,7 +63,7 @@ def by_benchmark(given: object) -> dict[str, dict[str, str]]:
 
 def format_report(found: Checked, n: int) -> Sequence[str]:
     """What was compared, every pair, and how many there are."""
-    lines = [f"{name} was not looked at: {why}" for name, why in found.left_out.items()]
+    lines = [f"{name} was skipped: {why}" for name, why in found.left_out.items()]
     lines += [f"{hit.example} and {hit.item} of {hit.benchmark}: {hit.words}" for hit in found.hits]
     compared = ", ".join(f"{count:,} of {name}" for name, count in found.texts.items()) or "none"
     lines.append(f"{found.turns:,} user turns of {found.conversations:,} conversations; texts: {compared}")

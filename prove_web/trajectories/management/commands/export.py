@@ -17,29 +17,29 @@ FORMATS = ("jsonl", "parquet", "huggingface", "openai", "csv")
 class Command(BaseCommand):
     """`manage.py export FOLDER` publishes a folder; `--project my-team/demo --out FILE` writes what a search finds."""
 
-    help = "Write Parquet, a data card and plots beside the lines of a data set, or a project's trajectories to a file."
+    help = "Write Parquet, a data card and plots beside a dataset's lines, or a project's trajectories to a file."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, nargs="?", help="where its manifest.json is")
+        parser.add_argument("folder", type=Path, nargs="?", help="dataset folder with a manifest.json")
         parser.add_argument("--project", help="organisation/project, whose trajectories are exported")
-        parser.add_argument("--query", default="", help="which of them, as the site's search says it; all by default")
-        parser.add_argument("--dataset", type=int, help="the number of one data set")
-        parser.add_argument("--format", choices=FORMATS, default="jsonl", help="of the file")
-        parser.add_argument("--out", type=Path, help="the file; a dash is standard output")
+        parser.add_argument("--query", default="", help="filter in the search syntax of the site; all by default")
+        parser.add_argument("--dataset", type=int, help="dataset number")
+        parser.add_argument("--format", choices=FORMATS, default="jsonl", help="file format")
+        parser.add_argument("--out", type=Path, help="output file; - is standard output")
 
     def handle(self, *args: object, **options: Any) -> None:
         if options["project"]:
             self.of_project(options)
             return
         if options["folder"] is None:
-            raise CommandError("Name the folder of a data set, or a project with --project and a file with --out.")
+            raise CommandError("Name a dataset folder, or a project with --project and a file with --out.")
         path = Path(str(options["folder"]))
         try:
             with raise_command_errors():
                 publish(path)
         except KeyError as name:
-            raise CommandError(f"There is no tool {name} any more: make the data set again.") from None
+            raise CommandError(f"Missing tool: {name}. Create the dataset again.") from None
         self.stdout.write(f"{path} loads with datasets.load_dataset; README.md is its card")
 
     def of_project(self, options: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         organisation, _, name = options["project"].partition("/")
         project = Project.objects.filter(slug=name, organisation__slug=organisation).first()
         if project is None or options["out"] is None:
-            raise CommandError("--project is organisation/project of this site, and --out names the file.")
+            raise CommandError("--project must be an organisation/project of this site, and --out must name a file.")
         try:
             found = selected(project, {"q": options["query"], "dataset": str(options["dataset"] or "")})
         except Http404 as why:

@@ -29,13 +29,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="JSON lines, a JSON array or Parquet")
-        parser.add_argument("--format", choices=FORMATS, required=True, help="what its rows are")
-        parser.add_argument("--out", type=Path, required=True, help="the folder of the data set")
+        parser.add_argument("--format", choices=FORMATS, required=True, help="format of the rows")
+        parser.add_argument("--out", type=Path, required=True, help="folder of the new dataset")
         parser.add_argument("--answers", type=Path, help="bfcl: the possible answers; possible_answer/FILE by default")
         parser.add_argument(
-            "--split", choices=dataset_folder.SPLITS, help="of all rows; benchmarks are held out by default"
+            "--split", choices=dataset_folder.SPLITS, help="split of all rows; benchmarks are held out by default"
         )
-        parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
+        parser.add_argument("--replace", action="store_true", help="replace an existing finished dataset")
         help = f"a server of {EXTERNAL} that has its tools: calls are replayed there twice, to certify them; repeatable"
         parser.add_argument("--server", action="append", default=[], metavar="NAME", help=help)
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
         self.stdout.write(dataset_folder.format_manifest(manifest))
         for benchmark, count in screen.held_out.items():
-            told = f"{count:,} share their words" if count > 1 else "1 shares its words"
+            told = f"{count:,} share text" if count > 1 else "1 shares text"
             self.stdout.write(f"{told} with {benchmark}, a benchmark: held out, not in train")
         for side, one in manifest.splits.items():
             for why, count in one.dropped.items():
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             if one.not_certified:
                 self.stdout.write(
                     f"{one.not_certified:,} {side.replace('_', '-')} conversations have calls and are not certified: "
-                    "to review and to learn from with supervision, not for recipes and rollouts"
+                    "for review and supervised training, not for recipes and rollouts"
                 )
         for line in external_replay.format_verdicts(checked):
             self.stdout.write(line)

@@ -13,12 +13,12 @@ from prove_web.trajectories.forms import NewDataset
 class Command(BaseCommand):
     """`manage.py make_dataset my-team/demo --as mary --set train=200 held_out=40 servers='["banking"]'`."""
 
-    help = "Have the site make a data set, as its form does."
+    help = "Create a dataset on the site, like its form."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", help="organisation/project")
-        parser.add_argument("--as", dest="person", required=True, help="whose it is: user name or address")
-        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="of the form")
+        parser.add_argument("--as", dest="person", required=True, help="owner: user name or email address")
+        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="form field")
 
     def handle(self, *args: object, **options: Any) -> None:
         project = project_named(options["project"])
@@ -26,9 +26,9 @@ class Command(BaseCommand):
         told = parse_settings(options["set"])
         start = {name: each.initial for name, each in NewDataset.base_fields.items() if each.initial is not None}
         if strange := [name for name in told if name not in NewDataset.base_fields]:
-            raise CommandError(f"The form of a data set has no {strange[0]}.")
+            raise CommandError(f"Unknown dataset field {strange[0]}.")
         form = NewDataset(project, start | told)
         if not form.is_valid():
             raise CommandError(format_errors(form.errors))
         made = form.launch(project, person)
-        self.stdout.write(f"data set {made.number}, {made.name}: queued as job {made.job_id}")
+        self.stdout.write(f"dataset {made.number}, {made.name}: queued as job {made.job_id}")

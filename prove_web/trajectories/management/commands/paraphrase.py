@@ -19,18 +19,18 @@ from training_worker.terminal import counted
 class Command(BaseCommand):
     """`manage.py paraphrase FOLDER --out FOLDER`: what was answered is kept, so a second try goes on from there."""
 
-    help = "Have a language model word the conversations of a data set; PROVE_LLM_URL and PROVE_LLM_MODEL say which."
+    help = "Paraphrase the conversations of a dataset with the language model at PROVE_LLM_URL, PROVE_LLM_MODEL."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="the data set: where its manifest.json is")
-        parser.add_argument("--out", type=Path, required=True, help="folder of the new data set")
-        parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
+        parser.add_argument("folder", type=Path, help="dataset folder with a manifest.json")
+        parser.add_argument("--out", type=Path, required=True, help="folder of the new dataset")
+        parser.add_argument("--replace", action="store_true", help="replace an existing finished dataset")
 
     def handle(self, *args: object, **options: object) -> None:
         source, out = (Path(str(options[name])).absolute() for name in ("folder", "out"))
         if source == out:
-            raise CommandError("--out names the data set itself, which stays as it is: name another folder.")
+            raise CommandError("--out is the source dataset, which is never changed: name another folder.")
         try:
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
@@ -40,9 +40,9 @@ class Command(BaseCommand):
         except (EndpointFailed, Taken, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
-            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
+            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` creates datasets.") from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
         self.stdout.write(format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
-        self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was answered before")
+        self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was cached")

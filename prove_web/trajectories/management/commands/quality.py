@@ -28,12 +28,12 @@ MET = {True: "yes", False: "no", None: ""}
 class Command(BaseCommand):
     """`manage.py quality FOLDER`: a table for each split."""
 
-    help = "Measure a data set: dependence between steps, raw ids, distractor tools and variety of wording."
+    help = "Measure a dataset: dependence between steps, raw ids, distractor tools and variety of wording."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="where its manifest.json is")
-        parser.add_argument("--split", choices=dataset_folder.SPLITS, help="this split alone")
+        parser.add_argument("folder", type=Path, help="dataset folder with a manifest.json")
+        parser.add_argument("--split", choices=dataset_folder.SPLITS, help="only this split")
         parser.add_argument(
             "--shortcuts",
             action="store_true",
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--bfcl",
             action="store_true",
-            help="measure the column of BFCL anew, by what is installed; else it is that of the release",
+            help="measure the BFCL column on the installed benchmark; default: the values of the release",
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -71,18 +71,18 @@ class Tally:
 class Command(BaseCommand):
     """`manage.py read FOLDER`: what there is, then a sample; the same seed gives the same conversations."""
 
-    help = "Read a random sample of a data set: whole conversations, each argument value with its origin."
+    help = "Read a random sample of a dataset: whole conversations, each argument value with its origin."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="where its manifest.json is")
+        parser.add_argument("folder", type=Path, help="dataset folder with a manifest.json")
         parser.add_argument("--feature", help="only with this kind of difficulty, such as conditional")
         parser.add_argument("--kind", choices=[name for name, _ in KINDS], help="only of this kind")
         parser.add_argument("--level", choices=[name for name, _ in LEVELS], help="only with this information level")
-        parser.add_argument("--path", type=int, help="only with a path of at least so many dependent steps")
+        parser.add_argument("--path", type=int, help="only with a dependent path of at least this many steps")
         parser.add_argument("--split", choices=dataset_folder.SPLITS, help="only of this split")
-        parser.add_argument("--count", type=int, default=SIZE, help="how many conversations; 20 by default")
-        parser.add_argument("--seed", type=int, default=0, help="which sample; 0 by default")
+        parser.add_argument("--count", type=int, default=SIZE, help="number of conversations; 20 by default")
+        parser.add_argument("--seed", type=int, default=0, help="seed of the sample; 0 by default")
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = Filter(*(options[name] for name in ("feature", "kind", "level", "path")))
@@ -104,10 +104,10 @@ class Command(BaseCommand):
 def require(tally: Tally, wanted: Filter) -> None:
     """Raise CommandError where nothing passes; it names the features that there are."""
     if wanted.feature and wanted.feature not in tally.features:
-        known = f"There are {', '.join(tally.features)}." if tally.features else "None of them names a feature."
+        known = f"There are {', '.join(tally.features)}." if tally.features else "No conversation has a feature."
         raise CommandError(f"No conversation here has the feature “{wanted.feature}”. {known}")
     if not tally.matching:
-        raise CommandError("No conversation passes all of these filters. Leave one out.")
+        raise CommandError("No conversation passes all of these filters. Remove one.")
 
 
 def path_of(example: Example) -> int:
@@ -128,7 +128,7 @@ def lines(turn: Turn, width: int) -> Iterator[str]:
         yield ""
         yield from wrapped(turn.text, f"{turn.role.capitalize():<11}", width)
     if len(turn.calls) > 1:
-        yield from ("", f"  {len(turn.calls)} calls at once")
+        yield from ("", f"  {len(turn.calls)} parallel calls")
     for call in turn.calls:
         yield from call_lines(call, width)
 

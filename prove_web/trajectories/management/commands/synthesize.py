@@ -21,29 +21,27 @@ from training_worker.prove.trajectory import Split, UnreadableData
 from training_worker.stage_cache import StageFailed
 from training_worker.terminal import counted
 
-DIED = "processes ended by themselves, perhaps for want of memory"
-GOES_ON = "the same command goes on from here"
+DIED = "processes died, possibly out of memory"
+GOES_ON = "the same command resumes from here"
 
 
 class Command(BaseCommand):
     """`manage.py synthesize prove-13k`: its folder holds lines, Parquet, a manifest and a data card with plots."""
 
-    help = "Make a data set by a recipe: " + "; ".join(f"{name}, {plan.title}" for name, plan in PLANS.items()) + "."
+    help = "Create a dataset by a recipe: " + "; ".join(f"{name}, {plan.title}" for name, plan in PLANS.items()) + "."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("recipe", choices=PLANS, help="which data set")
-        parser.add_argument("--out", type=Path, help="the folder; data/datasets/RECIPE by default")
-        parser.add_argument("--processes", type=int, help="how many at once; one for each core by default")
-        parser.add_argument(
-            "--abstention", type=Path, help="the folder of an imported data set that gives abstention examples"
-        )
+        parser.add_argument("recipe", choices=PLANS, help="recipe of the dataset")
+        parser.add_argument("--out", type=Path, help="output folder; data/datasets/RECIPE by default")
+        parser.add_argument("--processes", type=int, help="number of processes; one per core by default")
+        parser.add_argument("--abstention", type=Path, help="folder of an imported dataset with abstention examples")
         parser.add_argument(
             "--language-model",
             action="store_true",
-            help="let the model at PROVE_LLM_URL word the conversations",
+            help="word the conversations with the model at PROVE_LLM_URL",
         )
-        parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
+        parser.add_argument("--replace", action="store_true", help="replace an existing finished dataset")
 
     def handle(self, *args: object, **options: object) -> None:
         plan = PLANS[str(options["recipe"])]
@@ -52,7 +50,7 @@ class Command(BaseCommand):
         processes, given = options["processes"], options["abstention"]
         abstention = Path(str(given)).absolute() if given else None
         if processes is not None and not (isinstance(processes, int) and 1 <= processes <= 256):
-            raise CommandError("--processes is a number from 1 to 256.")
+            raise CommandError("--processes must be a number from 1 to 256.")
         if abstention == out:
             raise CommandError("--abstention and --out are the same folder; name another with --out.")
         replacing = bool(options["replace"])
@@ -63,7 +61,7 @@ class Command(BaseCommand):
             dataset_folder.free(out, replacing)
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
-            with counted("data set") as progress:
+            with counted("dataset") as progress:
                 manifest = dataset_folder.make(
                     plan,
                     out,
@@ -87,12 +85,12 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(explain(error, out)) from error
         except StageFailed:
-            raise CommandError(f"{out} is being made by another command; name another folder with --out.") from None
+            raise CommandError(f"{out} is in use by another command; name another folder with --out.") from None
         except BrokenProcessPool:
             raise CommandError(f"{DIED}: try --processes 1; {GOES_ON}") from None
         except KeyboardInterrupt:
             made = (out / dataset_folder.MANIFEST).exists()
-            rest = f"the data set is made; `manage.py export {out}` writes what lacks" if made else GOES_ON
+            rest = f"the dataset is complete; `manage.py export {out}` writes the missing files" if made else GOES_ON
             raise CommandError(f"stopped; {rest}", returncode=130) from None
         self.stdout.write(dataset_folder.format_manifest(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
@@ -105,7 +103,7 @@ class Command(BaseCommand):
             nonlocal words
             words += 1
             if done and words == 1:
-                self.stdout.write(f"{split.replace('_', '-')}: {done:,} of {total:,} are there from before; going on")
+                self.stdout.write(f"{split.replace('_', '-')}: {done:,} of {total:,} exist from before; resuming")
             progress(done, total)
 
         return tell
@@ -122,5 +120,5 @@ def taught(plan: Plan, answers: Path, processes: object) -> tuple[Plan, int]:
 def explain(error: OSError, out: Path) -> str:
     where = error.filename or out
     if error.errno == errno.ENOSPC:
-        return f"the disk is full at {where}: make room; {GOES_ON}"
+        return f"the disk is full at {where}: free disk space; {GOES_ON}"
     return f"{where}: {error.strerror}; name another folder with --out."

@@ -36,18 +36,20 @@ Address = Callable[[random.Random], str]
 
 
 class Command(BaseCommand):
-    help = "Time the library's pages with many trajectories, on a site of its own: milliseconds by kind, as JSON."
+    help = "Time the trajectory pages on a temporary site with many trajectories: milliseconds by kind, as JSON."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--count", type=int, default=100_000)
-        parser.add_argument("--different", type=int, default=1_000, help="how many are synthesized, to be repeated")
-        parser.add_argument("--times", type=int, default=40, help="how often each kind of page is asked for")
-        parser.add_argument("--here", action="store_true", help="on the database that is set, which is filled first")
+        parser.add_argument(
+            "--different", type=int, default=1_000, help="number of trajectories to synthesize and repeat"
+        )
+        parser.add_argument("--times", type=int, default=40, help="requests per kind of page")
+        parser.add_argument("--here", action="store_true", help="use the configured database; it is filled first")
 
     def handle(self, *, count: int, different: int, times: int, here: bool, **options: Any) -> None:
         if min(count, different, times) < 1:
-            raise CommandError("--count, --different and --times take a number from 1.")
+            raise CommandError("--count, --different and --times must be at least 1.")
         if here:
             self.stdout.write(json.dumps(measured(count, different, times)))
             return
@@ -64,7 +66,7 @@ def run(environment: dict[str, str], *words: str) -> str:
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise CommandError(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
+        raise CommandError(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     return done.stdout
 
 
@@ -160,4 +162,4 @@ def fetch_page(client: Client, root: str, address: Address, draw: random.Random)
     url = root + address(draw)
     answer = client.get(url)
     if answer.status_code != 200:
-        raise CommandError(f"{url} was answered {answer.status_code}.")
+        raise CommandError(f"{url} returned {answer.status_code}.")

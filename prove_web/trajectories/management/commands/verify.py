@@ -16,12 +16,12 @@ from training_worker.terminal import counted
 class Command(BaseCommand):
     """`manage.py verify FOLDER`: exit code 1 when a conversation has drifted or a line cannot be read."""
 
-    help = "Replay every conversation of a data set and tell which no longer hold, and why."
+    help = "Replay every conversation of a dataset and report which no longer hold, and why."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="where its manifest.json is")
-        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+        parser.add_argument("folder", type=Path, help="dataset folder with a manifest.json")
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
@@ -30,12 +30,12 @@ class Command(BaseCommand):
         as_json = json.dumps(asdict(found) | {"holds": found.holds}, indent=1)
         self.stdout.write(as_json if options["json"] else format_report(found))
         if not found.holds:
-            raise CommandError("The data set has drifted: make it again on today's servers.", returncode=1)
+            raise CommandError("The dataset has drifted: create it again on the current servers.", returncode=1)
 
 
 def format_report(found: Replayed) -> str:
     """The report in lines: files that were changed, bad lines, then a paragraph for each cause, the commonest first."""
-    lines = [f"{name} is not what the manifest speaks of: its contents have another hash." for name in found.changed]
+    lines = [f"{name} does not match the manifest: its contents have another hash." for name in found.changed]
     lines += map(str, found.bad_lines)
     if found.bad > len(found.bad_lines):
         lines.append(f"and {found.bad - len(found.bad_lines):,} more bad lines")

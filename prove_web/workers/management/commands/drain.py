@@ -11,31 +11,31 @@ from prove_web.workers.worker_status import workers
 
 
 class Command(BaseCommand):
-    help = "Have a worker finish what it is at and take no more jobs, started anew or not, until it is let go on."
+    help = "Drain a worker: it finishes its jobs and takes no new ones, also after a restart, until --undo."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", nargs="?", help="the worker, as the page of workers has it; none: which there are")
-        parser.add_argument("--undo", action="store_true", help="have it take jobs again")
+        parser.add_argument("name", nargs="?", help="worker name as on the Workers page; omit it to list the workers")
+        parser.add_argument("--undo", action="store_true", help="resume the worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = workers()
         if found is None:
-            raise CommandError("The broker does not answer. Start the site, or see REDIS_URL.")
+            raise CommandError("The broker does not answer. Start the site, or check REDIS_URL.")
         there, drained = {one.name: one for one in found if one.told}, draining()
         if (name := options["name"]) is None:
             for one in there.values():
                 self.stdout.write(f"{one.name}  {one.state.lower()}")
             for gone in sorted(drained - there.keys()):
-                self.stdout.write(f"{gone}  draining, and not heard of")
+                self.stdout.write(f"{gone}  draining, no heartbeat")
         elif options["undo"] and name in drained:
             take_again(name)
             self.stdout.write(f"{name} takes jobs again.")
         elif name not in there:
-            raise CommandError(f"There is no worker {name!r}; there are {', '.join(there) or 'none'}.")
+            raise CommandError(f"Unknown worker {name!r}. Workers: {', '.join(there) or 'none'}.")
         elif options["undo"]:
-            self.stdout.write(f"{name} takes jobs as it is.")
+            self.stdout.write(f"{name} is not draining.")
         else:
             drain(name, there[name].enrolment)
             jobs = len(there[name].jobs)
-            left = f"It is at {jobs} job{'s' * (jobs != 1)}." if jobs else "It is free."
-            self.stdout.write(f"{name} takes no more jobs within seconds. {left}")
+            left = f"It is running {jobs} job{'s' * (jobs != 1)}." if jobs else "It is idle."
+            self.stdout.write(f"{name} stops taking jobs within seconds. {left}")

@@ -1,1 +1,1 @@
-"""A suite of behaviours, one file each: what a policy should do, or leave, where a task has a catch."""
+"""Behaviour suite, one file per behaviour: what a policy should do, or avoid, where a task has a catch."""

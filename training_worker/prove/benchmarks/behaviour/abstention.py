@@ -1,4 +1,4 @@
-"""Abstention: no tool has to do with what is asked. Passes who makes no call at all."""
+"""Abstention: no tool fits the request. The policy passes if it makes no call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .case import Behaviour, plain
 
 ABSTENTION = Behaviour(
     name="abstention",
-    rule="No tool has to do with what is asked; passes who makes no call at all.",
+    rule="No tool fits the request; the policy passes if it makes no call.",
     kind="irrelevance",
     cast=lambda example, draw: plain(example),
-    fewest_servers=2,  # to the tools of one server none is foreign
+    fewest_servers=2,  # a single server has no foreign tools
 )

@@ -1,4 +1,4 @@
-"""The behaviour suite as a benchmark: a category for each behaviour, its cases made from a seed."""
+"""Behaviour suite as a benchmark: one category per behaviour, with cases made from a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .long_chains import LONG_CHAINS
 from .missing_function import MISSING_FUNCTION
 from .missing_parameter import MISSING_PARAMETER
 
-JUDGE = "1"  # goes up when an unchanged rollout comes to be judged otherwise, or something else is planted
+JUDGE = "1"  # increases when the verdict on an unchanged rollout changes, or the injected text does
 SUITE: tuple[Behaviour, ...] = (
     ABSTENTION,
     MISSING_FUNCTION,
@@ -36,12 +36,12 @@ CATEGORIES = tuple(behaviour.name for behaviour in SUITE)
 
 
 class Behaviours:
-    """The cases of every behaviour; threads may share it. The overall score is the mean over behaviours."""
+    """Cases of every behaviour. Thread-safe. The overall score is the mean over behaviours."""
 
     name, categories = "behaviour", CATEGORIES
 
     def __init__(self, cases: Mapping[str, Mapping[str, Case]], settings: dict[str, Json]):
-        """`cases` are by behaviour, and then by id."""
+        """Index the cases, which are keyed by behaviour and then by id."""
         self.cases, self.settings = cases, settings
         self.by_id = {id: case for own in cases.values() for id, case in own.items()}
         own = self.by_id.values()
@@ -51,18 +51,18 @@ class Behaviours:
         return [Item(id, behaviour) for behaviour, own in self.cases.items() for id in own]
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun."""
+        """Run and judge a case. Raises NotRun."""
         case = self.by_id[item.task]
         return result_of(item, policy, case.attempt(policy), case.judge)
 
     def oracle(self, item: Item) -> ChatModel:
-        """Says what the ground truth calls, and once more what found a service away; Hermes style."""
+        """Return a model that makes the ground-truth calls in Hermes style and repeats those that met a fault."""
         case = self.by_id[item.task]
         return Persistent(make_oracle(case.example))
 
 
 class Persistent:
-    """A chat model that makes a call again whose service was away."""
+    """A chat model that repeats a call whose service was unavailable."""
 
     def __init__(self, model: ChatModel):
         self.model = model
@@ -74,7 +74,7 @@ class Persistent:
 
 
 def behaviours(options: Mapping[str, str], graphs: Path) -> Behaviours:
-    """The suite of these options; `graphs` is the folder of dependency graphs. Raises BadOption."""
+    """Return the suite for these options; `graphs` is the folder of dependency graphs. Raises BadOption."""
     making = making_of(options)
     made = {one.name: cases(one, making, graphs, number) for number, one in enumerate(SUITE)}
     return Behaviours(made, making.settings())

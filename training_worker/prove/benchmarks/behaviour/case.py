@@ -1,4 +1,4 @@
-"""A case: a conversation with a catch; and a behaviour: how its cases are made, and what they are judged by."""
+"""Cases (conversations with a catch) and behaviours (how cases are made and judged)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..protocol import Policy
 from ..worlds.episode import attempt_of
 from ..worlds.scorer import Verdict, judged
 
-LIMITS = Limits(assistant_turns=20, calls=30)  # wider than in training: the catch is to be the failure, not the limit
+LIMITS = Limits(assistant_turns=20, calls=30)  # wider than in training: the catch should decide, not the limit
 
 
 @dataclass(frozen=True)
 class Case:
-    """A conversation and its catch in words; `opens` gives the world with what is planted there, None the plain one."""
+    """A conversation and its catch in words. `opens` opens the world with its catch in place; None: the plain world."""
 
     example: Example
     judge: Callable[[Rollout], Verdict]
@@ -28,7 +28,7 @@ class Case:
     opens: Callable[[], World] | None = None
 
     def attempt(self, policy: Policy) -> Attempt:
-        """A new attempt in a world of its own. Raises UnreadableData."""
+        """Return a new episode in its own world. Raises UnreadableData."""
         attempt = attempt_of(self.example, policy, LIMITS)
         if self.opens:
             attempt.world = self.opens()
@@ -40,8 +40,11 @@ Cast = Callable[[Example, Draw], Case | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """`rule` says in one sentence who passes. Conversations of this kind and level are drawn with these knobs
-    turned; `cast` makes a case of one, or nothing where it does not lend itself."""
+    """A behaviour to test; `rule` says in one sentence when a policy passes.
+
+    Conversations of this kind and level are drawn with these knobs; `cast` turns a conversation into a case, or returns
+    None where it is unsuitable.
+    """
 
     name: str
     rule: str
@@ -53,12 +56,12 @@ class Behaviour:
 
 
 def plain(example: Example) -> Case:
-    """A conversation that is judged by success alone."""
+    """Return a case that is judged by success alone."""
     return Case(example, lambda rollout: judged(example, rollout))
 
 
 def user_turns(rollout: Rollout) -> list[int]:
-    """For each call the user turn it was made in, from 0."""
+    """Return for each call the user turn it was made in, counted from 0."""
     turns, heard = [], -1
     for message in rollout.transcript:
         heard += message.role == "user"

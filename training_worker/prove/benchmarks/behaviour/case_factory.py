@@ -1,4 +1,4 @@
-"""The cases of a behaviour, made from a seed alone: conversations drawn, and something planted in them."""
+"""Cases of a behaviour, made from a seed alone: drawn conversations with a catch added to each."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..worlds.options import BadOption, Making
 from ..worlds.task_sampler import draws_of, first, indices
 from .case import Behaviour, Case
 
-TRIALS = 4  # of an index
+TRIALS = 4  # per index
 
 
 def cases(behaviour: Behaviour, making: Making, graphs: Path, number: int) -> dict[str, Case]:
-    """By id up to as many cases as are wanted; `number` is the behaviour's, and sets its worlds apart.
+    """Return up to `making.count` cases by id; `number` is the behaviour's and separates its worlds from the others'.
 
-    Raises BadOption where these servers give none.
+    Raises BadOption where these servers give no case.
     """
     found: dict[str, Case] = {}
     if len(making.servers) >= behaviour.fewest_servers:
@@ -33,12 +33,12 @@ def cases(behaviour: Behaviour, making: Making, graphs: Path, number: int) -> di
         kept = first(making.count, made)
         found = {example.id: found[example.id] for example in kept}
     if not found:
-        raise BadOption(f"{', '.join(making.servers)} give nothing to test {behaviour.name} with: name more servers.")
+        raise BadOption(f"No case of {behaviour.name} can be made with {', '.join(making.servers)}: name more servers.")
     return found
 
 
 def drawn(behaviour: Behaviour, draws: Draws, making: Making, number: int, found: dict[str, Case]) -> Iterator[Example]:
-    """Conversations that lend themselves, one after another; their cases are noted in `found`."""
+    """Yield the suitable conversations and add their cases to `found`."""
     for index in indices(number, making.count):
         example = conversation(behaviour, draws, index)
         if example is None:
@@ -51,7 +51,7 @@ def drawn(behaviour: Behaviour, draws: Draws, making: Making, number: int, found
 
 
 def conversation(behaviour: Behaviour, draws: Draws, index: int) -> Example | None:
-    """The conversation of an index, about each tool in turn; None where no trial gives one."""
+    """Return the conversation of an index, with the tools taken in turn; None where no trial gives one."""
     tools = list(draws.graph)
     about = tools[index * (SPREAD if len(tools) % SPREAD else 1) % len(tools)]
     asked = Wanted(index, "held_out", about, behaviour.kind, behaviour.level)

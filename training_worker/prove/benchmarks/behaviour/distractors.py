@@ -1,4 +1,4 @@
-"""Distractors: tools of other servers stand among those of the task. Passes who does the ground truth without them."""
+"""Distractors: tools of other servers are also offered. The policy passes if it completes the task without them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...trajectory import Example, Rollout
 from ..worlds.scorer import Verdict, format_call, judged
 from .case import Behaviour, Case
 
-FEWEST = 3  # the paper's least number of distractors
+FEWEST = 3  # the paper's minimum number of distractors
 
 
 def cast(example: Example, draw: Draw) -> Case | None:
@@ -19,7 +19,7 @@ def cast(example: Example, draw: Draw) -> Case | None:
 
 
 def judge(example: Example, rollout: Rollout) -> Verdict:
-    """A distractor is a tool that was offered, of a server that the ground truth does not call."""
+    """Fail a rollout that calls a distractor: an offered tool of a server that the ground truth does not call."""
     own = {TOOLS[call.name][0].name for step in example.steps for call in step.calls}
     for call in rollout.calls:
         if call.call.name in example.candidates and TOOLS[call.call.name][0].name not in own:
@@ -29,7 +29,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
 
 DISTRACTORS = Behaviour(
     name="distractors",
-    rule="At least three tools of other servers are offered, too; passes who does the ground truth without any.",
+    rule="Three or more tools of other servers are also offered; the policy passes if it uses none and completes the task.",
     knobs={"distractors": 1.0, "distractor_count": (6, 12)},
     cast=cast,
     fewest_servers=2,

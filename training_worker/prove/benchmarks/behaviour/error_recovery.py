@@ -1,4 +1,4 @@
-"""Error recovery: a tool is away when it is first called. Passes who tries again and does the ground truth."""
+"""Error recovery: a tool is unavailable on its first call. The policy passes if it retries and completes the task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AWAY = refused("unavailable").text
 
 @dataclass(frozen=True)
 class AwayAtFirst(Faults):
-    """Every call of one tool meets the fault the first time it is made, and not again."""
+    """A fault that each call of one tool meets the first time it is made, and not again."""
 
     tool: str = ""
 
@@ -36,11 +36,14 @@ def cast(example: Example, draw: Draw) -> Case:
 
 
 def judge(example: Example, tool: str, rollout: Rollout) -> Verdict:
-    """Calls that met the fault changed nothing and are left out; who made one and none like it after has given up."""
+    """Judge a rollout without the calls that met the fault, since those changed nothing.
+
+    A policy that made such a call and did not call the tool afterwards gave up.
+    """
     failure, why = judged(example, rollout, reached)
     met = [number for number, call in enumerate(rollout.calls) if not reached(call)]
     if failure and met and not any(call.call.name == tool for call in rollout.calls[met[-1] + 1 :]):
-        return "gave_up", f"{tool} was not called again after it was away"
+        return "gave_up", f"{tool} was not called again after it was unavailable"
     return failure, why
 
 
@@ -50,6 +53,6 @@ def reached(call: ExecutedCall) -> bool:
 
 ERROR_RECOVERY = Behaviour(
     name="error recovery",
-    rule="A tool is away when it is first called; passes who tries again and does the ground truth.",
+    rule="A tool is unavailable on its first call; the policy passes if it retries and completes the task.",
     cast=cast,
 )

@@ -1,4 +1,4 @@
-"""Long chains: seven steps or more, each of which needs another; training shows six at most. Passes who does all."""
+"""Long chains: at least seven dependent steps; training shows six at most. The policy passes if it completes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cast(example: Example, draw: Draw) -> Case | None:
 
 
 def judge(example: Example, rollout: Rollout) -> Verdict:
-    """A rollout that makes fewer calls than are due, and ends by itself, gave up."""
+    """Judge a rollout; one that ends by itself with fewer calls than are due gave up."""
     due = sum(len(step.calls) for step in example.steps)
     failure, why = judged(example, rollout)
     if failure == "missed_step" and rollout.end == "answered" and len(rollout.calls) < due:
@@ -28,7 +28,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
 
 LONG_CHAINS = Behaviour(
     name="long chains",
-    rule="Seven steps or more are due, and training shows six at most; passes who does all of the ground truth.",
+    rule="At least seven steps are due, and training shows six at most; the policy passes if it completes them all.",
     knobs={"wishes": {5: 0.5, 6: 0.5}, "steps": 9},
     cast=cast,
 )

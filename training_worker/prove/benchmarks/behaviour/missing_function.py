@@ -1,4 +1,4 @@
-"""Missing function: the tool that does what is asked is hidden. Passes who makes no call, of that or another tool."""
+"""Missing function: the tool that fits the request is hidden. The policy passes if it makes no call of any tool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def cast(example: Example, draw: Draw) -> Case:
 
 
 def judge(example: Example, rollout: Rollout) -> Verdict:
-    """A call of a tool that was not offered is an invented one."""
+    """Judge a rollout; a call of a tool that was not offered counts as invented."""
     for call in rollout.calls:
         if call.call.name and call.call.name not in example.offered:
             return "invented_tool", f"{format_call(call)}, which was not offered"
@@ -23,7 +23,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
 
 MISSING_FUNCTION = Behaviour(
     name="missing function",
-    rule="The tool that does what is asked is hidden; passes who makes no call, of that or another tool.",
+    rule="The tool that fits the request is hidden; the policy passes if it makes no call of any tool.",
     kind="missing_function",
     cast=cast,
 )

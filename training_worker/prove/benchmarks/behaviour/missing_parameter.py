@@ -1,5 +1,7 @@
-"""Missing parameter: the user leaves a value out and gives it when asked. A rollout passes that does not make it up
-before, and then does the ground truth."""
+"""Missing parameter: the user leaves a value out and gives it when asked.
+
+The policy passes if it does not make the value up before and then completes the ground truth.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .case import Behaviour, Case, user_turns
 
 
 def cast(example: Example, draw: Draw) -> Case | None:
-    """Return a case; None where no value is said only in the turn after a question."""
+    """Return a case; None where no value is first said in the turn after a question."""
     asked = next((turn for turn, act in enumerate(example.acts) if act == "ask"), None)
     if asked is None:
         return None
@@ -53,7 +55,7 @@ def judge(example: Example, asked: int, tool: str, names: Set[str], rollout: Rol
 
 MISSING_PARAMETER = Behaviour(
     name="missing parameter",
-    rule="A value is left out until it is asked for; passes who makes none up and, once told, does the ground truth.",
+    rule="A value is missing until the policy asks; the policy passes if it makes none up and then completes the task.",
     level="missing",
     cast=cast,
 )

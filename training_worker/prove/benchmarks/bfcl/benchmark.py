@@ -20,17 +20,17 @@ CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
 
 
 class Bfcl:
-    """The benchmark, with a process for each conversation that is under way; use it in a `with`.
+    """BFCL multi-turn, with one process per running conversation. Use it as a context manager.
 
-    Every run of an entry has a name of its own: BFCL keeps its instances by name, and goes on with those it knows.
+    Every run of an entry has its own name: BFCL stores its instances by name and continues those that it knows.
     """
 
     name, categories = "bfcl", CATEGORIES
 
     def __init__(self, python: Path, seconds: float = SECONDS):
-        """`python` is the interpreter of BFCL's environment; the calls of a step, and a verdict, may take `seconds`.
+        """Load the suite. `python` is the interpreter of BFCL's environment; a step or a verdict may take `seconds`.
 
-        Raises ChildFailed when it cannot be used.
+        Raises ChildFailed when the interpreter cannot be used.
         """
         self.numbers = count(1)
         self.children = Children(lambda: Child(python, seconds))
@@ -48,7 +48,7 @@ class Bfcl:
         return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun."""
+        """Run and judge an entry. Raises NotRun."""
         began, model = time.monotonic(), policy.speak(item)
         try:
             with self.children.one() as child:
@@ -72,20 +72,20 @@ class Bfcl:
         )
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """What the user says: an entry's id and each text."""
+        """Yield the user's texts, each with its entry's id."""
         for entry in self.suite.entries.values():
             yield from ((entry.id, text) for words in entry.turns for text in words)
 
     def oracle(self, item: Item) -> ChatModel:
-        """Says the calls of the ground truth, a turn in one step, then nothing; Hermes style."""
+        """Return a model that makes the ground-truth calls of a turn in one step and then ends it; Hermes style."""
         truth = self.suite.entries[item.task].truth
         return Scripted(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
 
 
 def verdict_on(talk: Conversation) -> tuple[bool, str, str]:
-    """Have the conversation, and judge it: whether it passed, the kind of failure, and the checker's word for it.
+    """Run the conversation and judge it: whether it passed, the kind of failure, and the checker's message.
 
-    BFCL fails a conversation that was ended before its last turn, unseen.
+    BFCL fails a conversation that ended before its last turn without checking it.
     """
     about = {"id": talk.entry.id, "run": talk.run}
     try:
@@ -106,7 +106,7 @@ def verdict_on(talk: Conversation) -> tuple[bool, str, str]:
 
 
 def rollout_of(talk: Conversation) -> Rollout:
-    """The conversation as a rollout without a reward, so that it is shown like any other."""
+    """Return the conversation as a rollout without a reward, so that pages show it like any other."""
     end: End = "assistant_turns" if talk.forced else "answered"
     return Rollout(
         example=talk.entry.id,

@@ -1,4 +1,4 @@
-"""BFCL's process, as the parent sees it."""
+"""Parent's side of BFCL's process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..confined.rpc_client import ChildFailed, LimitReached
 __all__ = ["SECONDS", "Child", "ChildFailed", "LimitReached"]
 
 RUNNER = "training_worker.prove.benchmarks.bfcl.inside.runner"
-SECONDS = 20.0  # for one step, or one verdict
+SECONDS = 20.0  # per step or verdict
 
 
 class Child(rpc_client.Child):
-    """One process of BFCL's interpreter. Raises ChildFailed when it does not start."""
+    """A process of BFCL's interpreter. Raises ChildFailed when it does not start."""
 
     def __init__(self, python: Path, seconds: float = SECONDS):
         super().__init__("BFCL", RUNNER, python, seconds)
