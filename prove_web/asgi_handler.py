@@ -43,9 +43,9 @@ class Pages(ASGIHandler):
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         here = asyncio.get_running_loop()
-        return await here.run_in_executor(self.threads, copy_context().run, self.made, request)
+        return await here.run_in_executor(self.threads, copy_context().run, self.respond, request)
 
-    def made(self, request: HttpRequest) -> HttpResponseBase:
+    def respond(self, request: HttpRequest) -> HttpResponseBase:
         close_old_connections()
         try:
             response = self.get_response(request)

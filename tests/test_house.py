@@ -179,15 +179,14 @@ STANDARD = {"ready_made", "the_quota_is_kept", "links_are_told_once", "run_is_ke
 
 
 def names_of(path: Path) -> Iterator[str]:
-    """Yield a module's own name and those of its functions and classes, but for methods."""
+    """Yield a module's own name and those of its functions, classes and methods."""
     yield path.stem
     pending: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
     while pending:
         for child in ast.iter_child_nodes(pending.pop()):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield child.name
-            if not isinstance(child, ast.ClassDef):
-                pending.append(child)
+            pending.append(child)
 
 
 def test_names_use_the_words_of_the_field() -> None:

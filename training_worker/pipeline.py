@@ -242,7 +242,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--held-out", type=int, default=Options.held_out, help="held-out conversations to evaluate on")
     parser.add_argument("--max-steps", type=int, default=Options.max_steps, help="most GRPO steps")
     parser.add_argument("--learning-rate", type=float, default=Options.learning_rate, help="of GRPO")
-    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs made")
+    parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
     return parser
 
 

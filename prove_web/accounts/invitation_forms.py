@@ -73,7 +73,7 @@ class Invite(forms.Form):
         if known := [one for one in addresses if one.casefold() in here]:
             self.add_error("email", f"{', '.join(known)}: already in the team. Remove the address, or change the role.")
 
-    def asked(self) -> list[InvitationRequest]:
+    def requests(self) -> list[InvitationRequest]:
         """One invitation, or one for each address."""
         rest = {name: value for name, value in self.cleaned_data.items() if name != "email"}
         return [InvitationRequest(email=address, **rest) for address in self.cleaned_data["email"] or [""]]

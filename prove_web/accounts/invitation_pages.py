@@ -33,7 +33,7 @@ def invitation_new(request: Any) -> HttpResponse:
     if not form.is_valid():
         return members_page(request, inviting=form, status=422)
     with transaction.atomic():
-        made = [invite(request.organisation, request.user, asked) for asked in form.asked()]
+        made = [invite(request.organisation, request.user, asked) for asked in form.requests()]
     links = [(one, request.build_absolute_uri(reverse("join", args=[text]))) for one, text in made]
     return members_page(request, invited=links)
 

@@ -64,8 +64,8 @@ def find(text: str) -> Invitation:
     found = Invitation.objects.filter(hash=hashed(text)).select_related("organisation", "made_by").first()
     if found is None:
         raise Closed("unknown")
-    if found.closed:
-        raise Closed(found.closed, found)
+    if found.closed_reason:
+        raise Closed(found.closed_reason, found)
     return found
 
 

@@ -106,7 +106,7 @@ class Invitation(models.Model):
         return self.organisation.get_absolute_url()
 
     @property
-    def closed(self) -> str:
+    def closed_reason(self) -> str:
         """Why nobody joins by it any more: withdrawn, expired or used; nothing while it is open."""
         if self.withdrawn_at:
             return "withdrawn"

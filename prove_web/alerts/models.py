@@ -76,7 +76,7 @@ class Rule(models.Model):
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
-    def standing(self) -> AlertQuerySet:
+    def valid(self) -> AlertQuerySet:
         """Those that count: what they were found in was not voided, and their rule is not removed."""
         return self.filter(voided_at=None, rule__removed_at=None, run__deleted_at=None)
 
@@ -84,8 +84,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         """Those in one of the states of `Alert.State`."""
         now = timezone.now()
         if state == Alert.State.CLEARED:
-            return self.standing().exclude(cleared_at=None)
-        rows = self.standing().filter(cleared_at=None)
+            return self.valid().exclude(cleared_at=None)
+        rows = self.valid().filter(cleared_at=None)
         if state == Alert.State.ACKNOWLEDGED:
             return rows.exclude(acknowledged_at=None)
         rows = rows.filter(acknowledged_at=None)

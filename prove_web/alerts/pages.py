@@ -45,7 +45,7 @@ def alerts(request: ProjectRequest) -> HttpResponse:
 
 
 def one_alert(request: ProjectRequest, key: int) -> Alert:
-    rows = Alert.objects.standing().select_related(
+    rows = Alert.objects.valid().select_related(
         "rule", "run__job", "run__project__organisation", "project__organisation", "acknowledged_by"
     )
     found: Alert = get_object_or_404(rows, project=request.project, pk=key)

@@ -51,7 +51,7 @@ class Chart:
         """What the browser draws it from."""
         return {**vars(self), "unit": self.unit, "help": self.help}
 
-    def told(self, names: dict[Source, set[str]]) -> bool:
+    def has_data(self, names: dict[Source, set[str]]) -> bool:
         """Whether there is anything to draw."""
         return any(name in names[self.source] for _, name in self.lines)
 
@@ -150,7 +150,7 @@ def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
     """By group the charts with their numbers, and whether the first and newest points have anything to draw in them."""
     found, charts = load_metric_names(run), charts_of(run)
     return [
-        (group, [(number, chart, chart.told(found)) for number, chart in enumerate(charts) if chart.group == group])
+        (group, [(number, chart, chart.has_data(found)) for number, chart in enumerate(charts) if chart.group == group])
         for group in (*get_args(Group), *([YOURS] if run.own else []))
     ]
 

@@ -34,20 +34,20 @@ class Trial:
         return self.job.state == State.DONE
 
     @property
-    def found(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         found: dict[str, Any] = self.job.result if self.done else {}
         return found
 
     @property
     def dead(self) -> Score | None:
         """The share of groups that teach nothing, with its interval; None where no group could be scored."""
-        groups = len(self.found.get("groups", ()))
-        return wilson(self.found["dead"] / groups, groups) if groups else None
+        groups = len(self.result.get("groups", ()))
+        return wilson(self.result["dead"] / groups, groups) if groups else None
 
     @property
     def spreads(self) -> list[tuple[float, float]]:
         """Mean and spread of each group's rewards, the widest first."""
-        return sorted(((mean, spread) for mean, spread in self.found.get("groups", ())), key=lambda one: -one[1])
+        return sorted(((mean, spread) for mean, spread in self.result.get("groups", ())), key=lambda one: -one[1])
 
 
 def title_of(spec: dict[str, Any]) -> str:

@@ -176,9 +176,9 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         """A folded section opens where something in it is wrong."""
         wrong = any(name in self.errors for name in section.names)
         fields = [(self[name], only(name)) for name in section.names]
-        return Laid(section, fields, wrong or not section.folded, [*self.told(section)])
+        return Laid(section, fields, wrong or not section.folded, [*self.summarize(section)])
 
-    def told(self, section: Section) -> Iterator[SettingSummary]:
+    def summarize(self, section: Section) -> Iterator[SettingSummary]:
         """What is set in it in short: what matters most, and what is not as usual."""
         own = str(self["reward_preset"].value()) == reward_fields.OWN
         for name in section.names:

@@ -74,7 +74,7 @@ class Group:
     only: frozenset[int] | None = None  # the indices of those that are asked for
 
     @property
-    def shown(self) -> list[Member]:
+    def visible_members(self) -> list[Member]:
         return [member for member in self.members if self.only is None or member.index in self.only]
 
     @property

@@ -67,7 +67,7 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
         "lines": ordered(shown, sort) if flat else [],
         "shown": len(shown),
         "tools": len([line for line in lines if line.tool]),
-        "unseen": len([line for line in lines if not line.seen and line.tool]),
+        "unseen": len([line for line in lines if not line.has_calls and line.tool]),
         "servers": servers,
         "server": request.GET.get("server", ""),
         "q": parse_search(request.GET),

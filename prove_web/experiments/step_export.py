@@ -39,7 +39,7 @@ def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpRes
         table = table_of(found, step, whole=True)
     except NoRollouts as error:
         raise Http404(str(error)) from error
-    lines = lines_of(table.that(form.asked).ordered(*order_of(request.GET.get("sort", ""))))
+    lines = lines_of(table.that(form.rollout_filter).ordered(*order_of(request.GET.get("sort", ""))))
     name = f"run-{run}-step-{step}.{format}"
     audit.note(None, "exported", found, request.organisation, rollouts=f"step {step}", file=name)
     return StreamingHttpResponse(

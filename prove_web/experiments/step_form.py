@@ -44,7 +44,7 @@ class StepForm(forms.Form):
     example = forms.CharField(label="Conversation", required=False, max_length=LONGEST)
 
     @property
-    def asked(self) -> RolloutFilter:
+    def rollout_filter(self) -> RolloutFilter:
         self.is_valid()
         return RolloutFilter(**{name: value for name, value in self.cleaned_data.items() if value is not None})
 

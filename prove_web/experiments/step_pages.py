@@ -54,7 +54,7 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
         table = table_of(found, step)
     except NoRollouts as error:
         return render(request, "experiments/rollouts.html", context | {"why": str(error)}, status=404)
-    asked, stats = form.asked, stats_of(table)
+    asked, stats = form.rollout_filter, stats_of(table)
     matching = table.that(asked)
     flat, sort, only = request.GET.get("view") == "list", request.GET.get("sort", ""), request.GET.get("only")
     context |= {

@@ -58,7 +58,7 @@ class Tile:
         return self.odd if self.odd else "" if self.now is None else written(self.now, self.metric.unit)
 
     @property
-    def told(self) -> bool:
+    def has_data(self) -> bool:
         return self.now is not None or bool(self.odd)
 
     @property
@@ -84,7 +84,7 @@ class Tile:
     @property
     def trend(self) -> str:
         """Whether the change is good, bad, or neither, as within chance."""
-        return self.judged(self.moved, self.direction == "equal")
+        return self.tone_of(self.moved, self.direction == "equal")
 
     @property
     def base_text(self) -> str:
@@ -96,12 +96,12 @@ class Tile:
         return (self.then or 0.0) - (self.base or 0.0)
 
     @property
-    def beside(self) -> str:
+    def baseline_tone(self) -> str:
         """Whether it is good, bad or neither to lie where it does beside the baseline, as within chance."""
         same = not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text
-        return self.judged(self.against, same)
+        return self.tone_of(self.against, same)
 
-    def judged(self, difference: Difference | None, same: bool) -> Tone:
+    def tone_of(self, difference: Difference | None, same: bool) -> Tone:
         """`same` where its digits show no difference."""
         return "even" if same or difference is None else difference.tone(self.metric.better)
 
@@ -152,8 +152,8 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     curve = [value if number(value) else None for value in rewards] or [None]
     measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
     found["held_out"] = mark_broken(measured, broken_now(run.held_out.all()).get("reward"))
-    lead = () if found[FIRST].told else SUPERVISED
-    return [found[name] for name in (*lead, *TILES, *own) if found[name].told], against
+    lead = () if found[FIRST].has_data else SUPERVISED
+    return [found[name] for name in (*lead, *TILES, *own) if found[name].has_data], against
 
 
 def mark_broken(tile: Tile, broken: tuple[str, int] | None) -> Tile:

@@ -50,7 +50,7 @@ class Outlook:
         return sum(one.seconds for one in self.members)
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         return all(one.known for one in self.members)
 
     @property

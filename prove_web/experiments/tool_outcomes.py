@@ -60,7 +60,7 @@ class Cell:
         return None if self.share is None or self.before is None else self.share - self.before
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The cell in words. Made here, since a template takes ten times as long for the 2,000 cells of all tools."""
         words = "no chance in these steps"
         if self.share is not None:
@@ -93,7 +93,7 @@ class Line:
         return self.chances - self.counts[-1]
 
     @property
-    def seen(self) -> bool:
+    def has_calls(self) -> bool:
         return bool(self.chances or sum(self.before))
 
     @property
@@ -175,7 +175,7 @@ def narrowed(lines: Iterable[Line], *, server: str = "", words: str = "", seen: 
         for line in lines
         if (not server or line.server == server)
         and all(word in (line.tool or NOT_A_TOOL).lower() for word in words.lower().split())
-        and (line.seen or (not seen and line.tool != NONE_OFFERED))
+        and (line.has_calls or (not seen and line.tool != NONE_OFFERED))
     ]
 
 

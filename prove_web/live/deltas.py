@@ -19,7 +19,7 @@ NEWEST = 20
 
 def deltas(job_id: str, cursor: int) -> dict[str, Any] | None:
     """The job as it stands and its events after the cursor, at most a page of them; None when it is gone."""
-    job = Job.objects.kept().select_related("project__organisation").filter(pk=job_id).first()
+    job = Job.objects.not_deleted().select_related("project__organisation").filter(pk=job_id).first()
     if job is None:
         return None
     events = list(JobEvent.objects.filter(job=job, id__gt=cursor).order_by("id")[:PAGE])
@@ -34,7 +34,7 @@ def deltas(job_id: str, cursor: int) -> dict[str, Any] | None:
 
 def newest(project_id: str) -> list[dict[str, Any]]:
     """A project's newest jobs as they stand."""
-    jobs = Job.objects.kept().filter(project_id=project_id).select_related("project__organisation")
+    jobs = Job.objects.not_deleted().filter(project_id=project_id).select_related("project__organisation")
     return [summary(job) for job in jobs[:NEWEST]]
 
 

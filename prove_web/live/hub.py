@@ -64,7 +64,7 @@ class Hub:
         self.called = asyncio.Event()
         self.looked = 0.0
         self.layer = get_channel_layer()
-        self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.tell())]
+        self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.refresh())]
 
     async def close(self) -> None:
         """End its tasks. The broker's client may swallow a cancellation, so they are cancelled until they end."""
@@ -112,7 +112,7 @@ class Hub:
             if topic in self.told:
                 self.call(topic)
 
-    async def tell(self) -> None:
+    async def refresh(self) -> None:
         """Round after round: bring up to date what is due, and now and then everything."""
         clock = asyncio.get_running_loop().time
         while True:

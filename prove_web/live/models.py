@@ -70,7 +70,7 @@ class JobQuerySet(models.QuerySet["Job"]):
     def active(self) -> JobQuerySet:
         return self.exclude(state__in=ENDED)
 
-    def kept(self) -> JobQuerySet:
+    def not_deleted(self) -> JobQuerySet:
         """All but those of deleted projects, runs and data sets."""
         return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
 

@@ -50,7 +50,11 @@ def home_jobs(request: Any) -> HttpResponse:
 
 def cards(project: Any) -> dict[str, list[Job]]:
     """Every job that is not over, oldest first as they will be done, and the last few that are."""
-    jobs = Job.objects.kept().filter(project=project).select_related("project__organisation", "after", "dataset", "run")
+    jobs = (
+        Job.objects.not_deleted()
+        .filter(project=project)
+        .select_related("project__organisation", "after", "dataset", "run")
+    )
     return {
         "active": list(jobs.active().order_by("created_at")),
         "recent": list(jobs.filter(state__in=ENDED).order_by("-ended_at", "-created_at")[:RECENT]),
@@ -110,7 +114,7 @@ def job_resume(request: Any, job: UUID) -> HttpResponse:
 
 def one_of(project: Any, job: UUID) -> Job:
     related = ("project__organisation", "after", "created_by", "dataset", "run", "evaluation")
-    return get_object_or_404(Job.objects.kept().select_related(*related), project=project, pk=job)
+    return get_object_or_404(Job.objects.not_deleted().select_related(*related), project=project, pk=job)
 
 
 def back(request: Any, job: Job) -> HttpResponse:

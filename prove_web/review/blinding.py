@@ -67,7 +67,7 @@ class Blind:
         rows = self.items.filter(trajectory=trajectory).order_by("queue__created_at")
         return rows.values_list("queue__created_at", flat=True).first()
 
-    def told(self, rows: QuerySet, path: str = "pk") -> QuerySet:
+    def exclude_hidden(self, rows: QuerySet, path: str = "pk") -> QuerySet:
         """The rows without those whose trajectory, which is at `path`, waits."""
         return rows.exclude(**{f"{path}__in": self.keys}) if self.any else rows
 

@@ -122,7 +122,7 @@ class NewQueue(QueueForm):
             names |= dict(rows.filter(number=asked).values_list("number", "name"))
         return ((number, f"#{number} {name}") for number, name in names.items())
 
-    def found(self) -> SearchResult:
+    def search(self) -> SearchResult:
         """What the search finds in data sets that are made, of the form as it was sent.
 
         One in the making is made anew when it fails, and what people said of its trajectories would be gone.
@@ -145,13 +145,13 @@ class NewQueue(QueueForm):
             self.add_error("n", f"Enter a whole number from 1 to {MOST_ITEMS:,}.")
         if data.get("how") == How.FAILING and not data.get("run"):
             self.add_error("run", "Choose the run whose failures count.")
-        if "query" in data and "dataset" in data and (fault := self.found().fault):
+        if "query" in data and "dataset" in data and (fault := self.search().fault):
             self.add_error("query", f"At character {fault.at + 1}: {fault.message}")
         return data
 
-    def drawn(self) -> list[int]:
+    def sample_items(self) -> list[int]:
         """The trajectories to review, in order."""
-        return sample(self.found().rows, self.rule(), self.project)
+        return sample(self.search().rows, self.rule(), self.project)
 
     def drawing(self) -> dict[str, Any]:
         """Where the items come from, as the queue keeps it."""

@@ -26,7 +26,7 @@ class Line:
     before: str = ""
 
     @property
-    def anew(self) -> bool:
+    def replaces(self) -> bool:
         """Whether it takes the place of another verdict."""
         return bool(self.before and self.decision.verdict and self.before != self.decision.verdict)
 

@@ -92,7 +92,7 @@ def collected(project: Project, queue: Queue | None = None, blind: Blind | None 
 
 def iter_reviews(queue: Queue, blind: Blind) -> Iterator[CompletedReview]:
     done = Review.objects.filter(item__queue=queue, state=Review.State.DONE, adjudicates=False)
-    done = blind.told(done, "item__trajectory")
+    done = blind.exclude_hidden(done, "item__trajectory")
     for pk, item, reviewer, answers, saved, at in done.values_list(
         "pk", "item", "reviewer", "answers", "saved_at", "done_at"
     ):

@@ -51,7 +51,7 @@ def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
     """The items of a queue that a filter leaves, in order, as far as one may know of them."""
     rows, fault = queue.items.filter(trajectory__dataset__deleted_at=None), ""
     rows = rows.filter(state=by.state) if by.state else rows
-    rows = blind.told(rows.filter(verdict=by.verdict), "trajectory") if by.verdict else rows
+    rows = blind.exclude_hidden(rows.filter(verdict=by.verdict), "trajectory") if by.verdict else rows
     if by.reviewer:
         theirs = Review.objects.filter(reviewer__username=by.reviewer, item__queue=queue, adjudicates=False)
         rows = rows.filter(pk__in=theirs.values("item"))
@@ -66,7 +66,7 @@ def labels(queue: Queue, rows: QuerySet[Item], blind: Blind) -> Iterator[dict[st
     """Each complete or skipped review of these items, with what became of the item; not of those that wait for one's
     own."""
     reviews = Review.objects.exclude(state=Review.State.DRAFT).select_related("reviewer").order_by("done_at", "pk")
-    left = blind.told(rows, "trajectory").select_related("trajectory__dataset").order_by("position")
+    left = blind.exclude_hidden(rows, "trajectory").select_related("trajectory__dataset").order_by("position")
     left = left.defer("trajectory__record", "trajectory__rollout").prefetch_related(Prefetch("reviews", reviews))
     for item in in_parts(left):
         counted = 0

@@ -75,7 +75,7 @@ class Editor:
         return lines if lines.says(schema) else replace(lines, as_json=True)
 
     @classmethod
-    def posted(cls, post: Mapping[str, str]) -> Editor:
+    def from_post(cls, post: Mapping[str, str]) -> Editor:
         """The form as it was sent, whatever is in it."""
         numbers = sorted({int(found[1]) for name in post if (found := re.fullmatch(r"q-(\d{1,2})-title", name))})
         lines = (Line(**{part: strip_null_bytes(post.get(f"q-{at}-{part}", "")) for part in PARTS}) for at in numbers)

@@ -33,7 +33,7 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
         begun = {"query": request.GET.get("q", "")[:2_000].replace("\0", ""), "dataset": request.GET.get("dataset")}
         begun |= {"how": request.GET.get("how") or "all"}
         return page(request, NewQueue(request.project, initial=begun), Editor.of())
-    editor, form = Editor.posted(request.POST), NewQueue(request.project, request.POST)
+    editor, form = Editor.from_post(request.POST), NewQueue(request.project, request.POST)
     if RESHAPES & {*request.POST}:
         return page(request, unchecked(NewQueue, request), editor.changed(request.POST), found=counted(form))
     schema, editor = checked(editor)
@@ -49,7 +49,7 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
 
 def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
     """The queue that a valid form asks for; None where it finds nothing, which its errors then say."""
-    if not (keys := form.drawn()):
+    if not (keys := form.sample_items()):
         form.add_error("query", "Nothing was found to review. Change the search or the sampling.")
         return None
     what = {**form.what(), **form.drawing(), "schema": schema.model_dump(mode="json")}
@@ -67,7 +67,7 @@ def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
     stored = Editor.of(asked)
     if request.method != "POST":
         return page(request, QueueForm(request.project, initial=as_initial(found)), stored, **here)
-    editor = stored if begun else Editor.posted(request.POST)
+    editor = stored if begun else Editor.from_post(request.POST)
     if RESHAPES & {*request.POST}:
         return page(request, unchecked(QueueForm, request), editor.changed(request.POST), **here)
     form = QueueForm(request.project, request.POST)
@@ -110,7 +110,7 @@ def counted(form: NewQueue) -> dict[str, Any]:
     form.is_valid()
     if {"query", "dataset", "how", "n", "by", "seed", "run"} & {*form.errors}:
         return {"fault": " ".join(form.errors.get("query", []))}
-    return {"count": form.found().rows.count(), "drawn": len(form.drawn())}
+    return {"count": form.search().rows.count(), "drawn": len(form.sample_items())}
 
 
 def page(request: ProjectRequest, form: QueueForm, editor: Editor, status: int = 200, **more: Any) -> HttpResponse:

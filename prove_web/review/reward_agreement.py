@@ -111,14 +111,14 @@ def judged(
 
 def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
     items = Item.objects.filter(queue__project=blind.project, state=Item.State.SETTLED).exclude(verdict="")
-    items = blind.told(items, "trajectory")
+    items = blind.exclude_hidden(items, "trajectory")
     items = items.filter(queue=queue) if queue else items
     for row in items.filter(trajectory__reward__isnull=False).order_by("pk").values(*fields("")):
         yield of_row(row, row["verdict"])
 
 
 def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
-    reviews = blind.told(
+    reviews = blind.exclude_hidden(
         get_visible_reviews().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory"
     )
     reviews = reviews.filter(item__queue=queue) if queue else reviews

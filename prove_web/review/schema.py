@@ -35,7 +35,7 @@ class Question(BaseModel):
     help: str = Field(default="", max_length=400)
 
     @model_validator(mode="after")
-    def can_be_kept(self) -> Question:
+    def check_storable(self) -> Question:
         if self.name in TAKEN:
             raise ValueError(f"the name “{self.name}” is reserved; choose another name")
         if any("\0" in text for text in (self.title, self.help)):

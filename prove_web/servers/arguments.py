@@ -49,7 +49,7 @@ class CallForm:
         return cls(tool, mode, values, raw, prefix=prefix)
 
     @classmethod
-    def posted(cls, tool: Tool, data: Mapping[str, str], prefix: str = "") -> CallForm:
+    def from_post(cls, tool: Tool, data: Mapping[str, str], prefix: str = "") -> CallForm:
         values = {
             key.removeprefix(begins + prefix) + suffix: data.get(key, "")
             for begins, suffix in ((PREFIX, ""), (IS_PREFIX, IS), (ROWS_PREFIX, ROWS))

@@ -152,7 +152,7 @@ def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: 
     order = order if order.removeprefix("-") in table.columns else ""
     ordered = table.sorted(order) if order else sorted(table.rows, key=lambda row: row.id not in touched)
     page = paged(request, ordered)
-    shown = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.shown(list(page)), strict=True)]
+    shown = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.format_rows(list(page)), strict=True)]
     return {
         "tables": overview(world),
         "changed_tables": {f"{each.server}.{each.table}" for each in changed},

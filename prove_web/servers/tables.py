@@ -33,7 +33,7 @@ class View:
     rows: list[Any]
     kind: Any
 
-    def shown(self, rows: list[Any]) -> list[list[str]]:
+    def format_rows(self, rows: list[Any]) -> list[list[str]]:
         return [list(map(show, as_json(self.kind, row).values())) for row in rows]
 
     def sorted(self, by: str) -> list[Any]:

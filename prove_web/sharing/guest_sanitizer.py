@@ -53,7 +53,7 @@ class Guest:
         within = within or element.tag == "section"
         for each in element.inside:
             if isinstance(each, Text):
-                each.text = self.said(element, each)
+                each.text = self.render_text(element, each)
                 kept.append(each)
             elif self.acts(each):
                 continue
@@ -66,7 +66,7 @@ class Guest:
         element.inside = kept
         return True
 
-    def said(self, element: Element, text: Text) -> str:
+    def render_text(self, element: Element, text: Text) -> str:
         if not text.raw:
             return self.words(text.text)
         return data(text.text, self.reach, self.words) if element.tag == "script" else text.text

@@ -74,7 +74,7 @@ class Process:
             pass
 
     @property
-    def held(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether somebody wants it not to run."""
         return self.program.stopped is not None and self.program.stopped.exists()
 
@@ -92,12 +92,12 @@ class Process:
     def heed(self) -> None:
         """Stop it where somebody wants it not to run; start it once nobody does any more."""
         now = time.monotonic()
-        if self.held:
+        if self.is_stopped:
             self.due = None
             if self.asked_at is None:
                 self.asked_at = now
                 self.console.say(self.program.name, "stopped by request from the site")
-                self.ask()
+                self.terminate()
             elif now - self.asked_at > self.program.grace:
                 self.kill()
         elif self.asked_at is not None and not self.alive:
@@ -132,7 +132,7 @@ class Process:
         room = f"the disk of {self.output.path.parent} is full: make room; " if full else ""
         self.console.say(self.program.name, f"{how}; {room}starts again in {delay:g} s")
 
-    def ask(self) -> None:
+    def terminate(self) -> None:
         """Ask it to stop."""
         self.due = None
         self.signal(signal.SIGTERM)

@@ -30,7 +30,7 @@ class Supervisor:
 
     def __enter__(self) -> Supervisor:
         self.logs.mkdir(parents=True, exist_ok=True)
-        self.before = {number: signal.signal(number, self.heard) for number in SIGNALS}
+        self.before = {number: signal.signal(number, self.on_signal) for number in SIGNALS}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -40,7 +40,7 @@ class Supervisor:
             for number, handler in self.before.items():
                 signal.signal(number, handler)
 
-    def heard(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         """The first signal asks to stop; a second Ctrl-C wants it at once."""
         now = time.monotonic()
         if self.asked_at is None:
@@ -49,7 +49,7 @@ class Supervisor:
             self.insisted = True
 
     @property
-    def asked(self) -> bool:
+    def stopping(self) -> bool:
         return self.asked_at is not None or self.console.gone
 
     def say(self, line: str) -> None:
@@ -59,14 +59,14 @@ class Supervisor:
         for program in programs:
             process = Process(program, self.console, self.logs)
             self.processes.append(process)
-            if process.held:
+            if process.is_stopped:
                 process.heed()
             else:
                 process.start()
 
-    def keep(self) -> None:
+    def run(self) -> None:
         """Until somebody asks to stop. Raises Refused when a program cannot be kept running."""
-        while not self.asked:
+        while not self.stopping:
             self.turn()
 
     def wait(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
@@ -80,7 +80,7 @@ class Supervisor:
 
     def go_on(self) -> None:
         """Raises StopAsked if somebody asked to stop."""
-        if self.asked:
+        if self.stopping:
             raise StopRequested
 
     def turn(self, wanted: bool = True) -> None:
@@ -108,7 +108,7 @@ class Supervisor:
     def stop_these(self, processes: list[Process]) -> None:
         asked_at = time.monotonic()
         for process in processes:
-            process.ask()
+            process.terminate()
         while left := [process for process in processes if process.alive]:
             for process in left:
                 if self.insisted or time.monotonic() - asked_at > process.program.grace:

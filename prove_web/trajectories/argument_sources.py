@@ -81,7 +81,7 @@ class Trace:
         self.found.values += 1
         value = plain(value)
         shown = self.shown[made.turn] if made.turn < len(self.shown) else self.shown[-1]
-        known = is_in(value, self.known(made.call.name))
+        known = is_in(value, self.schema_values(made.call.name))
         if find_said(made.call.name, name, value, shown, self.example.today):
             found = self.from_words(made, name, value) or self.from_results(position, made.turn, value)
             return found or Source("shown", "shown before the call")
@@ -90,7 +90,7 @@ class Trace:
         self.found.invented += 1
         return INVENTED
 
-    def known(self, tool: str) -> frozenset[Any]:
+    def schema_values(self, tool: str) -> frozenset[Any]:
         if not self.example.source:
             return in_schema(tool, self.example.enums_stripped)
         own = [one.parameters for one in self.example.tools if one.name == tool]

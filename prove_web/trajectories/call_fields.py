@@ -49,7 +49,7 @@ def parse_arguments(post: Mapping[str, str], key: str, tool: str, text: str) -> 
     of = post.get(f"of-{key}", "")
     if post.get(f"mode-{key}") != FORM or of not in TOOLS:
         return as_json(text)
-    form = CallForm.posted(TOOLS[of][1], post, prefix(key))
+    form = CallForm.from_post(TOOLS[of][1], post, prefix(key))
     form.mode = FORM
     return read(form, tool)
 

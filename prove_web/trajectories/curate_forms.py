@@ -60,7 +60,7 @@ class Split(forms.Form):
     )
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         found = self.cleaned_data
         return {"share": round(found["percent"] / 100, 6), "by": found["by"], "seed": found["seed"]}
 
@@ -88,7 +88,7 @@ class Mix(forms.Form):
     def __init__(self, project: Project, data: QueryDict | None = None, **kwargs: Any):
         super().__init__(data, **kwargs)
         demonstrations = Dataset.Holds.DEMONSTRATIONS
-        self.sets = list(Dataset.objects.whole().filter(project=project, holds=demonstrations).select_related("job"))
+        self.sets = list(Dataset.objects.complete().filter(project=project, holds=demonstrations).select_related("job"))
         for one in self.sets:
             self.fields[f"weight_{one.number}"] = forms.FloatField(
                 label=f"Weight of {one.name}",

@@ -33,7 +33,7 @@ class Row:
     form: CallForm | None = None
 
     @property
-    def given(self) -> ArgumentsInput:
+    def arguments_input(self) -> ArgumentsInput:
         return ArgumentsInput(self.arguments, self.form, self.fault)
 
     def giving(self, made: ArgumentsInput) -> Row:
@@ -164,17 +164,17 @@ def changed(draft: Draft, do: str) -> Draft:
 
 def other(row: Row) -> Row:
     """A call edited in the other way."""
-    return row.giving(switched(row.key, row.tool, row.given))
+    return row.giving(switched(row.key, row.tool, row.arguments_input))
 
 
 def with_rows(draft: Draft, post: Mapping[str, str]) -> Draft:
     """With a row of a list more or less in the fields of a call."""
-    return replace(draft, rows=tuple(row.giving(reshaped(row.given, post)) for row in draft.rows))
+    return replace(draft, rows=tuple(row.giving(reshaped(row.arguments_input, post)) for row in draft.rows))
 
 
 def checked(draft: Draft) -> Draft:
     """With what the tools' schemas do not take, named at its field."""
-    return replace(draft, rows=tuple(row.giving(fitting(row.tool, row.given)) for row in draft.rows))
+    return replace(draft, rows=tuple(row.giving(fitting(row.tool, row.arguments_input)) for row in draft.rows))
 
 
 def moved(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:

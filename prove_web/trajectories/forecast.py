@@ -40,7 +40,7 @@ class Forecast:
     exact: bool
 
     @property
-    def kept(self) -> int:
+    def conversations(self) -> int:
         """How many conversations there will be, about."""
         return self.draws if self.exact else round(self.draws * self.trial.yield_rate)
 
@@ -53,7 +53,7 @@ class Forecast:
     @property
     def about_each(self) -> float:
         """How many conversations there will be about each tool; in others it comes besides."""
-        return self.kept / self.trial.targets
+        return self.conversations / self.trial.targets
 
     @property
     def examples(self) -> list[Example]:

@@ -74,7 +74,7 @@ def describe_error(error: Exception) -> str:
 def import_preview(request: Any, upload: Any) -> HttpResponse:
     """The first rows as they would come in; asked to, have a job import them all."""
     found = upload_of(request.project, upload)
-    if not found.whole:
+    if not found.complete:
         raise Http404(f"Upload incomplete: {found.received:,} of {found.size:,} bytes received.")
     seen = sample(found)
     given = request.POST or (request.GET if "format" in request.GET else None)
@@ -82,7 +82,7 @@ def import_preview(request: Any, upload: Any) -> HttpResponse:
     form.full_clean() if given else None
     if request.method == "POST" and form.is_valid() and not seen.problem:
         return redirect(launch(request.project, request.user, found, form, seen))
-    asked = form.asked if form.is_bound and form.is_valid() else None
+    asked = form.options if form.is_bound and form.is_valid() else None
     if asked is None and not form.is_bound:
         begun = read_as(found, seen, {})
         asked = begun.asked if begun.is_valid() else None

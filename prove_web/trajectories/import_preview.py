@@ -117,7 +117,7 @@ class Import(forms.Form):
         return {name: column for name, column in found.items() if column}
 
     @property
-    def asked(self) -> ReadOptions:
+    def options(self) -> ReadOptions:
         format = self.cleaned_data["format"]
         return ReadOptions(format, self.mapped if format == COLUMNS else {}, self.cleaned_data["split"] or None)
 

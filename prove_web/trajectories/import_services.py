@@ -41,7 +41,7 @@ def read_as(upload: Upload, seen: Sample, told: Mapping[str, Any]) -> Import:
 
 def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sample) -> Dataset:
     """Queue the job of a valid form; the file becomes its own. Raises Http404."""
-    asked, keep_good = form.asked, form.cleaned_data["keep_good"]
+    asked, keep_good = form.options, form.cleaned_data["keep_good"]
     attempts = asked.format == OURS and holds_attempts(seen)
     given = {"format": asked.format, "mapped": dict(asked.mapped), "split": asked.split or "", "keep_good": keep_good}
     spec = {"import": {**given, "attempts": attempts, "file": upload.name}}

@@ -114,7 +114,7 @@ def facets(project: Project, rows: QuerySet[Trajectory], query: str, blind: Blin
         for feature in filter(None, features.split(",")):
             counts["feature"][feature] += count
     settled = Item.objects.filter(queue__project=project, trajectory__in=rows.order_by().values("pk")).order_by()
-    settled = blind.told(settled, "trajectory")
+    settled = blind.exclude_hidden(settled, "trajectory")
     for verdict, count in settled.values_list("verdict").annotate(Count("trajectory", distinct=True)):
         counts["label"][verdict] = count
     counts["label"].pop("", None)

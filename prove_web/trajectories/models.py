@@ -27,7 +27,7 @@ SPOKEN = {"example", "record", "rollout"}
 
 
 class Datasets(ActiveManager):
-    def whole(self) -> models.QuerySet[Dataset]:
+    def complete(self) -> models.QuerySet[Dataset]:
         """Those that are made, with all their rows here: while a job fills one, some are."""
         return self.filter(job__state=State.DONE, loading_at=None)
 
@@ -84,7 +84,7 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         for each in made:
             each.derive()
         made = super().bulk_create(made, batch_size=batch_size, **rest)
-        Words.objects.bulk_create((each.spoken() for each in made if each.pk), batch_size=batch_size)
+        Words.objects.bulk_create((each.search_text() for each in made if each.pk), batch_size=batch_size)
         return made
 
 
@@ -148,13 +148,13 @@ class Trajectory(models.Model):
         self.derive()
         super().save(*args, **kwargs)
         if not (fields := kwargs.get("update_fields")) or SPOKEN & {*fields}:
-            self.spoken().save()
+            self.search_text().save()
 
     def derive(self) -> None:
         for name, value in derived(self.record, self.rollout, self.origin).items():
             setattr(self, name, value)
 
-    def spoken(self) -> Words:
+    def search_text(self) -> Words:
         return Words(trajectory=self, text=words(self.example, self.record, self.rollout))
 
     def get_absolute_url(self) -> str:

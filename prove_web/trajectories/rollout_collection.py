@@ -52,7 +52,7 @@ class Wanted:
         return low <= member.reward <= high
 
     @property
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What a data set's origin says of it."""
         found = {"groups": list(self.groups), "low": self.low, "high": self.high, "failing": self.failing}
         return {"steps": list(self.steps)} | {
@@ -80,7 +80,7 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
             f"{len(chosen):,} rollouts match; a dataset holds at most {MOST_COLLECTED:,}. Choose fewer steps."
         )
     spec = {CURATE: {"how": "collect", "run": run.pk}}
-    origin = {"run": run.number, **wanted.told}
+    origin = {"run": run.number, **wanted.to_dict}
     return launch(run.project, user, name, spec, chosen, holds=Dataset.Holds.ROLLOUTS, origin=origin)
 
 

@@ -63,7 +63,7 @@ def selected(project: Project, given: Mapping[str, str], blind: Blind | None = N
     """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
     if given.get("queue"):
         return judged(project, given, blind)
-    whole = Dataset.objects.whole().filter(project=project).select_related("job")
+    whole = Dataset.objects.complete().filter(project=project).select_related("job")
     dataset = one_of(whole, given.get("dataset"), "dataset")
     query = given.get("q", "").replace("\0", "").strip()
     found = search(project, query, dataset, blind)
@@ -85,7 +85,7 @@ def judged(project: Project, given: Mapping[str, str], blind: Blind | None = Non
     items = queue.items.filter(verdict=VERDICTS[0] if verdict == VERIFIED else verdict)
     if verdict == VERIFIED:
         items = items.filter(trajectory__acceptances__isnull=False)
-    items = blind.told(items, "trajectory") if blind else items
+    items = blind.exclude_hidden(items, "trajectory") if blind else items
     covered = bool(blind and blind.any)
     rows = Trajectory.objects.filter(pk__in=items.values("trajectory")).defer("record", "rollout")
     return Selection(rows, {"queue": queue.number, "verdict": verdict}, queue=queue, covered=covered)

@@ -43,11 +43,11 @@ class Spelled:
     tokens: tuple[tuple[str, bool], ...]
 
     @property
-    def spoken(self) -> int:
+    def spoken_count(self) -> int:
         return sum(mine for _, mine in self.tokens)
 
     @property
-    def shown(self) -> list[tuple[str, bool]]:
+    def visible_tokens(self) -> list[tuple[str, bool]]:
         """With a mark for the end of a line, which is a token like any other."""
         mark = "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n"
         return [(text.replace("\n", mark), mine) for text, mine in self.tokens[:MOST_SHOWN]]

@@ -51,7 +51,7 @@ class Upload:
         return self.content.stat().st_size
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return self.received == self.size
 
     def add(self, at: int, pieces: Iterable[bytes]) -> int:

@@ -83,8 +83,8 @@ def split_of(project: Project, user: User, form: Split, source: Dataset) -> Data
     if source.holds != Dataset.Holds.DEMONSTRATIONS:
         raise InvalidDataset("Rollouts cannot be split: each keeps the split of its example.")
     chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
-    origin = {"split": source.number, **form.asked}
-    spec = {CURATE: {"how": "split", **form.asked}}
+    origin = {"split": source.number, **form.options}
+    spec = {CURATE: {"how": "split", **form.options}}
     return launch(project, user, form.cleaned_data["name"], spec, chosen, parent=source, origin=origin)
 
 
@@ -106,7 +106,7 @@ def dataset_changes(request: Any, dataset: int) -> HttpResponse:
         get_complete_dataset(request.project, int(asked)) if asked.isdecimal() and len(asked) < 10 else found.parent
     )
     if before is None or before == found:
-        others = Dataset.objects.whole().filter(project=request.project).exclude(pk=found.pk)
+        others = Dataset.objects.complete().filter(project=request.project).exclude(pk=found.pk)
         return render(request, "trajectories/changes.html", {"dataset": found, "others": others[:50]})
     context = {"dataset": found, "before": before, "changes": changes(found, before), "shown": SHOWN}
     return render(request, "trajectories/changes.html", context)

@@ -56,7 +56,7 @@ def points(run: Run, metric: str, *values: float | None) -> None:
 
 
 def fired(run: Run) -> list[tuple[str, int, float | None]]:
-    return [(one.rule.name, one.step, one.value) for one in Alert.objects.standing().filter(run=run).order_by("step")]
+    return [(one.rule.name, one.step, one.value) for one in Alert.objects.valid().filter(run=run).order_by("step")]
 
 
 def tell(job: Job, *events: dict, attempt: int = 1) -> Run:

@@ -287,7 +287,7 @@ def test_a_step_is_narrowed_and_sorted_by_its_address(run: Run, victors: Client)
     assert shown(tool=truth(chain())[0].name) == [1, 3, 4] and shown(outcome="schema") == [3]
     assert shown(end="tokens") == [] and shown(example=abstention().id) == [5, 6, 7, 8]
     groups = victors.get(url, {"outcome": "schema"}).context["groups"]
-    assert [[member.index for member in group.shown] for group in groups] == [[3]]
+    assert [[member.index for member in group.visible_members] for group in groups] == [[3]]
     assert len(groups[0].members) == 4
 
 

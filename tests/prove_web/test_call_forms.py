@@ -117,7 +117,7 @@ def sent_back(form: CallForm) -> dict[str, Any] | None:
         render_to_string("servers/argument.html", {"field": field, "parameter": field["parameter"]}, request)
         for field in form.fields()
     ]
-    back = CallForm.posted(form.tool, {**Fields("".join(fields)).sent, "mode": form.mode, "raw": form.raw})
+    back = CallForm.from_post(form.tool, {**Fields("".join(fields)).sent, "mode": form.mode, "raw": form.raw})
     return back.arguments()
 
 

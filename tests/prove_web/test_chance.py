@@ -67,8 +67,8 @@ class TestPages:
         assert [tile.trend for tile in tiles(rises) if tile.metric.name == "reward"] == ["good"]
         assert [tile.trend for tile in tiles(still) if tile.metric.name == "reward"] == ["even"]
         beside = {tile.metric.name: tile for tile in figures(still, rises)[0]}["reward"]
-        assert beside.beside == "bad" and beside.against.count == 10
-        assert {tile.metric.name: tile for tile in figures(still, still)[0]}["reward"].beside == "even"
+        assert beside.baseline_tone == "bad" and beside.against.count == 10
+        assert {tile.metric.name: tile for tile in figures(still, still)[0]}["reward"].baseline_tone == "even"
 
     def test_tools_that_were_called_a_few_times_do_not_fail_more_or_less_often(self, project: Project) -> None:
         run = run_of(project)

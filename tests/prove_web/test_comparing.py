@@ -122,7 +122,7 @@ class TestWhichRuns:
         given = asked(project, one, two, three)
         assert given.base == one
         assert given.without(one).runs == (two, three) and given.without(one).base == two
-        assert given.moved(three, -1).runs == (one, three, two) and given.moved(three, -1).base == one
+        assert given.move(three, -1).runs == (one, three, two) and given.move(three, -1).base == one
         assert given.against(two).base == two and given.against(two).runs == given.runs
 
     def test_what_is_no_run_of_the_project_is_told_and_nothing_of_another_is_seen(

@@ -394,9 +394,9 @@ def test_a_number_is_never_given_again(gone: str, project: Project, mary: User, 
 
 def test_jobs_of_what_is_deleted_are_not_told_of(project: Project, mary: User, names: dict[str, Any]) -> None:
     run = run_of(project)
-    assert run.job in Job.objects.kept()
+    assert run.job in Job.objects.not_deleted()
     delete(run, mary)
-    assert run.job not in Job.objects.kept() and run.job in Job.objects.all()
+    assert run.job not in Job.objects.not_deleted() and run.job in Job.objects.all()
 
 
 def test_the_beat_removes_what_is_due() -> None:

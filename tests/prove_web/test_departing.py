@@ -61,7 +61,7 @@ def names(project: Project, ann: User, alice: User, settings: LazySettings, tmp_
 
 def invitation(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:
     made, _ = invitations.invite(project.organisation, ann, InvitationRequest(role="viewer"))
-    return lambda: not Invitation.objects.get(pk=made.pk).closed
+    return lambda: not Invitation.objects.get(pk=made.pk).closed_reason
 
 
 def machine(project: Project, ann: User, names: dict[str, Any]) -> Callable[[], bool]:

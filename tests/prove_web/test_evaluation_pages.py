@@ -394,7 +394,7 @@ def test_what_does_not_compare_says_why(project: Project, victors: Client) -> No
     made = evaluation_of(project)
     for other, why in (
         (evaluation_of(project, benchmark=Look(version="2")), "evaluate both models on one version"),
-        (evaluation_of(project, named="listen"), "do not compare"),
+        (evaluation_of(project, named="listen"), "are not comparable"),
         (made, "cannot be compared with itself"),
     ):
         assert why in read(victors, at(made, page="evaluation-compare", **{"with": other.number}))

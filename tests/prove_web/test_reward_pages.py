@@ -139,9 +139,9 @@ def folder(settings: LazySettings, tmp_path: Path) -> None:
             ("From trace to final state", "Trace", "State"),
             "ledger",
         ),
-        ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "not part of this run’s reward"), "ledger"),
+        ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "not part of this run"), "ledger"),
         ({"form": "final_state", "repeats": 0.5}, ("Final state with cost of repeats 0.5", "Repeats"), "ledger"),
-        ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "not part of this run’s reward"),
+        ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "not part of this run"),
         ({"coverage": 0}, ("Without coverage", "Points by call"), "Reward component table"),
     ],
 )

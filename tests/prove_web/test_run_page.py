@@ -85,7 +85,7 @@ def test_one_run_is_as_far_ahead_of_another_as_that_is_behind_it_and_even_with_i
     ahead = {one.metric.name: one.ahead for one in tiles(run, base)}
     behind = {one.metric.name: one.ahead for one in tiles(base, run)}
     assert ahead == pytest.approx({name: -value for name, value in behind.items()}) and ahead["reward"] < 0
-    assert {one.beside for one in tiles(run, twin)} == {"even"}
+    assert {one.baseline_tone for one in tiles(run, twin)} == {"even"}
 
 
 @given(st.floats(-1e6, 1e6))
@@ -96,10 +96,10 @@ def test_a_figure_below_zero_has_the_minus_of_changes(value: float) -> None:
 
 def test_less_is_better_of_what_should_be_little() -> None:
     less = Difference(-0.2, -0.3, -0.1, 10)
-    assert Tile(BY_NAME["tool_failures"], now=0.1, then=0.1, base=0.3, against=less).beside == "good"
-    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3, against=less).beside == "bad"
-    assert Tile(BY_NAME["entropy"], now=0.1, then=0.1, base=0.3, against=less).beside == "even"
-    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3).beside == "even", "a single value tells nothing"
+    assert Tile(BY_NAME["tool_failures"], now=0.1, then=0.1, base=0.3, against=less).baseline_tone == "good"
+    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3, against=less).baseline_tone == "bad"
+    assert Tile(BY_NAME["entropy"], now=0.1, then=0.1, base=0.3, against=less).baseline_tone == "even"
+    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3).baseline_tone == "even", "a single value tells nothing"
     assert Tile(BY_NAME["reward"], now=0.1).base_text == ""
 
 

@@ -49,7 +49,7 @@ here = Path.cwd()
 with Supervisor(Console(), here / "logs") as supervisor:
     supervisor.start(Program("family", (sys.executable, "-c", family), os.environ, here))
     supervisor.start(Program("slow", (sys.executable, "-c", slow), os.environ, here, grace={grace}))
-    supervisor.keep()
+    supervisor.run()
 print("stopped")
 """
 
@@ -155,12 +155,12 @@ def test_a_second_ctrl_c_ends_all_at_once(supervised) -> None:
 
 def test_the_echo_of_the_first_ctrl_c_is_no_second(supervisor: Supervisor) -> None:
     for _ in range(2):
-        supervisor.heard(signal.SIGINT, None)
-    assert supervisor.asked and not supervisor.insisted
-    supervisor.asked_at -= 2 * ECHO
-    supervisor.heard(signal.SIGTERM, None)
+        supervisor.on_signal(signal.SIGINT, None)
+    assert supervisor.stopping and not supervisor.insisted
+    supervisor.stopping_at -= 2 * ECHO
+    supervisor.on_signal(signal.SIGTERM, None)
     assert not supervisor.insisted
-    supervisor.heard(signal.SIGINT, None)
+    supervisor.on_signal(signal.SIGINT, None)
     assert supervisor.insisted
 
 
@@ -226,7 +226,7 @@ def test_a_program_that_cannot_live_is_given_up_with_its_last_words(supervisor: 
     monkeypatch.setattr(process, "FIRST_DELAY", 0.01)
     supervisor.start(program("raise SystemExit('no such module: torch')"))
     with pytest.raises(Refused, match=r"exit code 1, the 5th time within a minute.* last words: no such module: torch"):
-        supervisor.keep()
+        supervisor.run()
 
 
 def test_a_program_that_has_lived_is_never_given_up(supervisor: Supervisor, monkeypatch) -> None:
@@ -273,7 +273,7 @@ def test_programs_stop_in_their_order(tmp_path: Path) -> None:
 def test_waiting_ends_when_somebody_asks_to_stop_or_after_its_time(supervisor: Supervisor) -> None:
     with pytest.raises(Refused, match="the moon did not answer within 0 s"):
         supervisor.wait(lambda: False, "the moon", 0)
-    supervisor.heard(signal.SIGINT, None)
+    supervisor.on_signal(signal.SIGINT, None)
     with pytest.raises(StopRequested):
         supervisor.wait(lambda: False, "the moon", PATIENCE)
 
@@ -332,7 +332,7 @@ def test_a_terminal_that_is_gone_is_a_request_to_stop(tmp_path: Path) -> None:
     with Supervisor(Console(stream), tmp_path / "logs") as supervisor:
         stream.close()
         supervisor.say("anybody there?")
-        supervisor.keep()  # returns
+        supervisor.run()  # returns
 
 
 FULL = Path("/dev/full")  # every write fails as on a full disk
@@ -349,7 +349,7 @@ def test_a_full_disk_ends_neither_the_supervisor_nor_its_programs(tmp_path: Path
         supervisor.start(program(f"import time; print('x' * 9000); open({str(alive)!r}, 'w'); time.sleep(600)"))
         turns_until(supervisor, lambda: supervisor.processes[0].output.unwritten)
         supervisor.say("still here")
-        assert supervisor.processes[0].alive and not supervisor.asked
+        assert supervisor.processes[0].alive and not supervisor.stopping
     with contextlib.suppress(OSError):
         terminal.close()
 

@@ -94,5 +94,5 @@ def test_who_asks_is_told_when_the_process_of_the_model_has_ended(local: Local) 
     model = local.policy().speak(Item("a", "b"))
     assert model.reply(ASKED, TOOLS)
     local.process.kill()
-    with pytest.raises(NotRun, match="ended by itself"):
+    with pytest.raises(NotRun, match="ended unexpectedly"):
         model.reply(ASKED, TOOLS)

@@ -332,7 +332,9 @@ def check_text(about: str, where: str, value: Any, depth: int = 0) -> None:
         case dict():
             for name, inner in value.items():
                 if not isinstance(name, str) or len(name) > LONGEST_NAME:
-                    raise InvalidEvent(f"{about}, field {clipped(where)}: a name must have at most {LONGEST_NAME} characters.")
+                    raise InvalidEvent(
+                        f"{about}, field {clipped(where)}: a name must have at most {LONGEST_NAME} characters."
+                    )
                 check_text(about, f"{where}, a name in it", name)
                 check_text(about, f"{where}.{name}".lstrip("."), inner, depth + 1)
         case list() | tuple():

@@ -92,7 +92,7 @@ class Proof:
 
 
 def candidates(tools: Iterable[Tool]) -> list[Candidate]:
-    """Return every pair in which A's result has a value that a required parameter of B takes: ids, then plain values."""
+    """Return every pair in which A's result has a value for a required parameter of B: ids first, then plain values."""
     known = list(tools)
     shown = {tool.name: fields_in(tool.result_type) for tool in known}
     needed = [(b, parameter) for b in known for parameter in b.required]

@@ -1,7 +1,7 @@
 """The tool dependency graph: a directed graph whose edges are proven by running the tools in forked sessions.
 
-An *explicit* edge means that A returns a value that B needs, an id or a plain value (see `explicit_edges`); if the value
-does not exist before A has run, A creates it. An *implicit* edge means that A must run first for another reason (see
+An *explicit* edge means that A returns a value that B needs, an id or a plain value (see `explicit_edges`); if it does
+not exist before A has run, A creates it. An *implicit* edge means that A must run first for another reason (see
 `implicit_edges`). The runs are stored as evidence. (Paper, section 2, step 1.)
 """
 

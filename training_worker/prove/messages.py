@@ -1,5 +1,4 @@
-"""Conversations in the OpenAI chat format: messages with tool calls, as trainers for supervised fine-tuning take them.
-"""
+"""Conversations in the OpenAI chat format: messages with tool calls, as supervised trainers take them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ By = Callable[[ToolCall], Key]
 
 @dataclass
 class Node:
-    """A call that the rollouts `through` it made after the same calls; the rollouts `ending` here made no call after it.
+    """A call that the rollouts `through` it made after the same calls; the rollouts `ending` here made no later call.
 
     Rollouts are indices, from 0. `number` counts the nodes in depth-first order from 0, the root; `depth` is the number
     of calls that lead here.

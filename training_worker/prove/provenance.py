@@ -18,8 +18,7 @@ def grounded(value: Any, said: str, today: str = "") -> bool:
 
 
 def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
-    """Return the start and end of the first occurrence of a value in a text, the end exclusive; None if there is none.
-    """
+    """Return the start and the exclusive end of a value's first occurrence in a text; None if there is none."""
     for way, anywhere in ways(value, today):
         at = said.find(way) if anywhere else word(said, way)
         if at >= 0:
@@ -78,7 +77,7 @@ def says(text: str, value: str) -> bool:
 def word(text: str, value: str) -> int:
     """Return the position of a value's first occurrence as separate words; -1 if there is none.
 
-    No letter, digit or underscore may be adjacent to it, nor one before a preceding hyphen.
+    It must not be adjacent to a letter, digit or underscore, nor follow one with only a hyphen between.
     """
     at, length = text.find(value), len(value)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Stored rollouts under another reward: what each earns then, and what becomes of means, dead groups and ranks."""
+"""Re-scoring of stored rollouts with another reward, and its effect on means, zero-variance groups and ranks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .reward.prove_reward import COMPONENTS
 from .rollout import StaleExample
 from .trajectory import Example, Reward, Rollout, UnreadableData
 
-EQUAL = 1e-6  # a group whose rewards differ by no more than this carries no signal
+EQUAL = 1e-6  # a group whose rewards differ by no more than this has zero variance
 
 Pair = tuple[float, float]  # the totals of one rollout before and after
 
 
 class UnknownExample(UnreadableData):
-    """A rollout of an example that the data set does not have."""
+    """A rollout of an example that the dataset does not have."""
 
 
 def rescore(
     examples: Mapping[str, Example], rollouts: Iterable[Rollout], config: RewardConfig
 ) -> Iterator[Reward | None]:
-    """What each rollout earns under this configuration, in order; None where a failure was not the policy's.
+    """Yield the reward of each rollout under this configuration; None if it failed through no fault of the policy.
 
-    Raises UnknownExample, and StaleExample where the world is asked for and its servers behave differently now.
+    Raises UnknownExample, and StaleExample if the reward needs the world and its servers behave differently now.
     """
     fit: set[str] = set()
     for rollout in rollouts:
@@ -37,7 +37,7 @@ def rescore(
         example = examples.get(rollout.example)
         if example is None:
             raise UnknownExample(
-                f"The data set has no example {rollout.example}. Name the one that the rollouts are of with --data."
+                f"The dataset has no example {rollout.example}. Pass the dataset of these rollouts with --data."
             )
         if config.needs_world and example.id not in fit:
             require_todays(example)
@@ -46,21 +46,21 @@ def rescore(
 
 
 def require_todays(example: Example) -> None:
-    """Raises StaleExample for one whose world is no more."""
+    """Raise StaleExample for an example whose world cannot be opened as it was."""
     servers = example.world.servers
     if not example.source and (set(servers) - SERVERS.keys() or example.fingerprint != fingerprint(servers)):
         raise StaleExample(
             f"{example.id}: {behaves_otherwise(servers, example.fingerprint)}, so its world cannot be compared. "
-            "Score by the form paper or graduated, which need no world."
+            "Use the reward form paper or graduated, which need no world."
         )
 
 
 @dataclass
 class Comparison:
-    """Rollouts under two rewards; a group that has a rollout without reward counts in no figure of groups.
+    """A comparison of rollouts under two rewards; group counts exclude groups with a rollout without a reward.
 
-    A group is dead when all its rewards are equal; `pairs` are those of rollouts of one group that `before` told
-    apart, and `swapped` those of them that come the other way round now.
+    A group is dead if it has zero variance: all its rewards are equal. `pairs` counts the pairs of rollouts of one
+    group whose rewards differed before, and `swapped` those of them whose order is reversed now.
     """
 
     rollouts: int = 0
@@ -79,8 +79,10 @@ class Comparison:
     def add(
         self, rollouts: Sequence[Rollout], rewards: Sequence[Reward | None], groups: Sequence[int] | None = None
     ) -> None:
-        """Count the rollouts of one step, in order: of which group each is, or, where that was not kept, that those of
-        one example in a row are a group."""
+        """Add the rollouts of one step, in order, with the group of each.
+
+        Without `groups`, consecutive rollouts of one example are a group.
+        """
         of = groups if groups is not None else [rollout.example for rollout in rollouts]
         for _, members in groupby(zip(of, rollouts, rewards, strict=True), key=lambda one: one[0]):
             scored = [(rollout.reward, reward) for _, rollout, reward in members]
@@ -110,7 +112,7 @@ class Comparison:
 
 @dataclass
 class Means:
-    """The sum of each part, and of how many rollouts that have it."""
+    """The sum of each reward part, and the number of rollouts that have it."""
 
     sums: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -125,7 +127,7 @@ class Means:
 
 
 def parts(reward: Reward) -> dict[str, float]:
-    """The total, the components, and the terms where there are any; of abstention the total alone."""
+    """Return the total, the components and any terms; for abstention only the total."""
     if reward.abstention:
         return {"total": reward.total}
     return {"total": reward.total} | {name: getattr(reward, name) for name in COMPONENTS} | reward.terms

@@ -1,4 +1,4 @@
-"""What a tool's result tells, read off its type: the ids it gives, in which rows, and how a row is called in words."""
+"""The structure of tool results, read from their types: the ids, the rows that have them, and labels for rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_servers.kit.server import ids_in
 
 
 class EntityRef(NamedTuple):
-    """An id that a result gave: its type, and the label of the row it names ("" when the result has none)."""
+    """An id in a result: its type, and the label of the row it names ("" if the result has none)."""
 
     type: str
     id: str
@@ -24,8 +24,8 @@ class EntityRef(NamedTuple):
 class Row(NamedTuple):
     """A row of a result with an id of its own: the id's type, the id and the row's fields.
 
-    `group` is the list that the row stands in, of the row alone where it stands in none. `path` are the keys and
-    positions that lead to the row from the top of the result, as in ("cards", 0).
+    `group` is the list that contains the row; a row outside lists is a group of its own. `path` has the keys and
+    positions that lead from the top of the result to the row, as in ("cards", 0).
     """
 
     type: str
@@ -41,25 +41,25 @@ Place = tuple[str, str, str, dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a type tells of its values, found out once: `hint` is the type without Annotated around it."""
+    """The structure of a type's values, computed once; `hint` is the type without Annotated around it."""
 
     hint: Any
 
     @cached_property
     def id_type(self) -> str:
-        """The name of the type of an id; "" for any other type."""
+        """Return the name of an id type; "" for any other type."""
         return self.hint.__name__ if isinstance(self.hint, NewType) else ""
 
     @cached_property
     def parts(self) -> tuple[tuple[str, Shape], ...] | None:
-        """The fields of a row that carry ids, however deep; None for a type that is no row."""
+        """Return the fields of a row that contain ids, at any depth; None for a type that is not a row."""
         if not dataclasses.is_dataclass(self.hint):
             return None
         return tuple((name, Shape(part)) for name, part in parts_with_ids(self.hint))  # type: ignore[arg-type]
 
     @cached_property
     def own_id(self) -> str:
-        """The type of a row's own id; "" where it has none."""
+        """Return the type of a row's own id; "" if it has none."""
         return next((part.id_type for name, part in self.parts or () if name == "id"), "")
 
     @cached_property
@@ -68,17 +68,17 @@ class Shape:
 
     @cached_property
     def element(self) -> Shape:
-        """What a list of this type holds."""
+        """Return the element type of this list."""
         return Shape(bare(element_type(self.hint)))
 
     @cached_property
     def inside(self) -> Shape | None:
-        """What is in a union with None, or else the first thing that the type is made of."""
+        """Return the type that is in a union with None, or else the first type argument."""
         return next((Shape(bare(part)) for part in get_args(self.hint) if part is not type(None)), None)
 
     @cached_property
     def row(self) -> Shape | None:
-        """The first row that the type is made of."""
+        """Return the first row among the type arguments."""
         parts = map(bare, get_args(self.hint))
         return next((Shape(part) for part in parts if dataclasses.is_dataclass(part)), None)
 
@@ -89,21 +89,21 @@ def shape_of_result(tool: str) -> Shape:
 
 
 def find_entity_refs(tool: str, result: Any) -> list[EntityRef]:
-    """The ids in a tool's result, in the order they stand there, each once."""
+    """Return the ids in a tool's result with types and labels, in order of occurrence, each once."""
     found = list[Place]()
     collect_ids(shape_of_result(tool), result, found)
     return list(dict.fromkeys(EntityRef(type, id, label(template, row)) for type, id, template, row in found))
 
 
 def find_ids(tool: str, result: Any) -> list[tuple[str, str]]:
-    """The types of the ids in a tool's result with the ids, in the order they stand there, each once."""
+    """Return the types and ids in a tool's result, in order of occurrence, each once."""
     found = list[Place]()
     collect_ids(shape_of_result(tool), result, found)
     return list(dict.fromkeys(place[:2] for place in found))
 
 
 def collect_ids(shape: Shape, value: Any, found: list[Place]) -> None:
-    """Add the ids in a value of this shape to those that were found."""
+    """Append the ids in a value of this shape to `found`."""
     if value is None:
         return
     if shape.id_type:
@@ -122,7 +122,7 @@ def collect_ids(shape: Shape, value: Any, found: list[Place]) -> None:
 
 
 def rows_in(tool: str, result: Any) -> list[Row]:
-    """The rows of a tool's result whose own field `id` has an id type, outer rows before those inside them."""
+    """Return the rows of a tool's result whose own field `id` has an id type, outer rows before inner ones."""
     rows = list[Row]()
     collect_rows(shape_of_result(tool), result, None, (), rows)
     return rows
@@ -131,7 +131,7 @@ def rows_in(tool: str, result: Any) -> list[Row]:
 def collect_rows(
     shape: Shape, value: Any, group: list[Any] | None, path: tuple[str | int, ...], rows: list[Row]
 ) -> None:
-    """Add the rows in a value of this shape, which stands in `group` at `path`, to those that were found."""
+    """Append the rows in a value of this shape, which is in `group` at `path`, to `rows`."""
     if isinstance(value, list):
         for place, element in enumerate(value):
             collect_rows(shape.element, element, value, (*path, place), rows)
@@ -148,13 +148,13 @@ def collect_rows(
 
 @cache
 def types_with_rows() -> frozenset[str]:
-    """Return the id types that name a row of their own in the result of some read-only tool."""
+    """Return the id types that are a row's own id in the result of some read-only tool."""
     reads = [tool for _, tool in TOOLS.values() if not tool.writes]
     return frozenset(name for tool in reads for name in own_types(tool.result_type))
 
 
 def own_types(hint: Any) -> Iterator[str]:
-    """Yield the types of the ids that are the field `id` of a row, however deep in a type."""
+    """Yield the types of the ids that are the field `id` of a row, at any depth of a type."""
     hint = bare(hint)
     inside = [("", part) for part in get_args(hint)]
     parts = parts_with_ids(hint) if dataclasses.is_dataclass(hint) else inside  # type: ignore[arg-type]
@@ -167,17 +167,17 @@ def own_types(hint: Any) -> Iterator[str]:
 
 @cache
 def parts_with_ids(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """The fields of a row that carry ids, however deep, with their types."""
+    """Return the fields of a row that contain ids, at any depth, with their types."""
     return tuple((name, bare(part)) for name, part in hints(kind).items() if any(ids_in(part)))
 
 
 def bare(hint: Any) -> Any:
-    """A type without Annotated around it."""
+    """Return a type without Annotated around it."""
     return bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
 def element_type(hint: Any) -> Any:
-    """What a tuple or list holds; also inside a union with None."""
+    """Return the element type of a tuple or list, also inside a union with None."""
     if get_origin(hint) in (tuple, list):
         return get_args(hint)[0]
     return next((element_type(part) for part in get_args(hint) if get_origin(bare(part)) in (tuple, list)), None)
@@ -187,19 +187,19 @@ hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_e
 
 
 def label(template: str, row: dict[str, Any]) -> str:
-    """The words for a row; "" when it lacks a field they need."""
+    """Return the label of a row; "" if the row lacks a field that the template needs."""
     names = names_in(template)
     return template.format(**row) if names and all(row.get(name) not in (None, "") for name in names) else ""
 
 
 @cache
 def names_in(template: str) -> tuple[str, ...]:
-    """The names of the fields that a label needs."""
+    """Return the names of the fields that a label template needs."""
     return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
 def fields_in(hint: Any) -> frozenset[str]:
-    """The names of all fields of a result's type, however deep."""
+    """Return the names of all fields of a result's type, at any depth."""
     hint = bare(hint)
     if dataclasses.is_dataclass(hint):
         own = hints(hint)
@@ -208,7 +208,7 @@ def fields_in(hint: Any) -> frozenset[str]:
 
 
 def values_in(result: Any) -> Iterator[tuple[str, Any]]:
-    """Every field name with each plain value under it, however deep."""
+    """Yield every field name with each plain value under it, at any depth."""
     if isinstance(result, dict):
         for name, value in result.items():
             if isinstance(value, str | int):

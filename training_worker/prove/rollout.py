@@ -1,8 +1,8 @@
-"""A policy in a world, turn by turn, until the conversation is over: a bad rollout is data, not a crash.
+"""Episodes: a policy acts in a world, turn by turn, until the conversation ends. A bad rollout is data, not a crash.
 
-An attempt owns one fresh world. It is told each assistant text, runs its tool calls there and says what comes next:
-tool messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once: what ends a
-rollout first is what ended it.
+An `Attempt` is one episode and owns one fresh world. It takes each assistant text, runs the tool calls in it and
+returns what follows: tool messages, the next scripted user turn, or nothing. Every failure is attributed to exactly one
+boundary: the first cause that ends a rollout.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ MALFORMED = "The call is not valid JSON with a name and an arguments object; wri
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a rollout ends (paper, section 4: 5 user turns, 10 assistant turns).
+    """The limits of a rollout (paper, section 4: 5 user turns, 10 assistant turns).
 
-    `observation` is in characters, unless whoever generates shortens by tokens (`Attempt.shorten`); `seconds` count
-    from the opening of the world.
+    `observation` is in characters, unless the sampler truncates by tokens (`Attempt.shorten`); `seconds` count from
+    the opening of the world.
     """
 
     assistant_turns: int = 10
@@ -45,27 +45,27 @@ class Limits:
 
 
 class StaleExample(UnreadableData):
-    """An example made when its servers behaved otherwise: its world today may have other ids and replies."""
+    """An example made with servers that behaved differently: its world may now have other ids and replies."""
 
 
 class NotCertified(UnreadableData):
-    """An imported conversation with calls, where one is asked for that can be run."""
+    """An imported conversation with calls that cannot be run."""
 
 
 class NotLive(UnreadableData):
-    """A conversation certified on servers that others wrote, where one is asked for that has rollouts here."""
+    """A conversation certified on external servers, on which rollouts are not available."""
 
 
 def stale(example: Example) -> str:
-    """Say which servers behave differently than when an example was made, and what to do."""
+    """Return which servers behave differently than when an example was made, and what to do."""
     return (
-        f"{behaves_otherwise(example.world.servers, example.fingerprint)}. `manage.py verify FOLDER` names the calls "
-        "that are answered otherwise. Synthesize the data set again; the pipeline does so by itself."
+        f"{behaves_otherwise(example.world.servers, example.fingerprint)}. `manage.py verify FOLDER` lists the calls "
+        "whose results differ. Synthesize the dataset again; the pipeline does this automatically."
     )
 
 
 class Prompt:
-    """What a model is shown of an example before it speaks. Raises StaleExample."""
+    """The prompt of an example: tools, system message and first user turn. Raises StaleExample."""
 
     def __init__(self, example: Example):
         if not example.source and example.fingerprint != fingerprint(example.world.servers):
@@ -76,10 +76,10 @@ class Prompt:
 
 
 class Attempt:
-    """One running rollout. Raises StaleExample, NotCertified and NotLive.
+    """One running episode. Raises StaleExample, NotCertified and NotLive.
 
-    The tools of an imported example are not live: a call of one is judged by its form and refused. `shorten` makes of
-    an observation what the model is shown; `clock` tells seconds.
+    The tools of an imported example are not live: a call is checked against its schema and then refused. `shorten`
+    truncates an observation for the model; `clock` returns seconds.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Attempt:
         if not example.certified:
             raise NotCertified(
                 f"{example.id} was imported with calls that cannot be run here, so it has no rollouts. "
-                "Train on it with supervision, or leave it out."
+                "Use it for supervised fine-tuning, or leave it out."
             )
         if not example.runs_here:
             raise NotLive(
-                f"{example.id} is certified on servers that others wrote, where rollouts are not available yet. "
-                "Train on it with supervision, or leave it out."
+                f"{example.id} is certified on external servers, where rollouts are not available yet. "
+                "Use it for supervised fine-tuning, or leave it out."
             )
         prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
@@ -122,10 +122,10 @@ class Attempt:
         return self.end is not None
 
     def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
-        """What follows an assistant text; nothing when the conversation is over.
+        """Process an assistant text and return the messages that follow; none if the conversation is over.
 
-        A text cut by the token limit is kept, but its calls are not run, since they may be half of what was
-        meant: they count as malformed.
+        A text truncated by the token limit is recorded, but its calls are not run, because they may be incomplete:
+        they count as malformed.
         """
         text = printable(text)
         self.transcript.append(Message("assistant", text))
@@ -152,7 +152,7 @@ class Attempt:
         return (user_message(self.example, self.user_turns - 1),)
 
     def _run_all(self, calls: Sequence[ToolCall]) -> tuple[Message, ...]:
-        """What the calls of one turn are answered, up to the one that ends the conversation."""
+        """Run the calls of one turn, up to one that ends the conversation, and return the tool messages."""
         answers = []
         for call in calls:
             answers.append(Message("tool", self._run(call)))
@@ -161,7 +161,7 @@ class Attempt:
         return tuple(answers)
 
     def _run(self, call: ToolCall) -> str:
-        """Run one call in the world, note the validity level it reached, and say what the model is shown."""
+        """Run one call in the world, record its validity level and return the observation for the model."""
         if len(self.calls) >= self.limits.calls:
             self.end, self.failed_at = "calls", "policy"
             return refuse("too_many_calls", f"This conversation may make {self.limits.calls} calls at most.")
@@ -176,7 +176,7 @@ class Attempt:
         return self.shorten(text)
 
     def _execute(self, name: str, arguments: dict[str, Any], level: int) -> tuple[str, int]:
-        """What the world answers, and the level with it. A server that breaks voids the attempt, not the run."""
+        """Execute a call and return its result and validity level. A server failure ends the rollout, not the run."""
         if self.world is None:
             return refuse("not_live", NOT_LIVE), level
         began = self.clock()
@@ -190,27 +190,30 @@ class Attempt:
         return reply.text, 3 if reply.ok and level == 2 else level
 
     def overdue(self) -> bool:
-        """Whether the time is up, which ends the attempt: it is laid to what took most of it, tools or generation."""
+        """End the rollout if its time limit is exceeded, and return whether it is.
+
+        The failure is attributed to what took most of the time: tools (environment) or generation (infrastructure).
+        """
         took = self.clock() - self.began
         if took <= self.limits.seconds:
             return False
-        spent = f"{took:,.1f} s are gone, {self.environment_s:,.1f} of them in tools"
+        spent = f"The rollout took {took:,.1f} s, {self.environment_s:,.1f} s of them in tools"
         boundary: Boundary = "environment" if self.environment_s > took / 2 else "infrastructure"
-        self.fail(boundary, f"{spent}; a rollout may take {self.limits.seconds:g}.")
+        self.fail(boundary, f"{spent}; the limit is {self.limits.seconds:g} s.")
         return True
 
     def fail(self, boundary: Boundary, error: str) -> None:
-        """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group.
+        """End the rollout for a cause outside the policy: it gets no reward, and its group becomes invalid.
 
-        An attempt that is over stays as it ended.
+        A rollout that is already over does not change.
         """
         if not self.over:
             self.end, self.failed_at, self.error = "infrastructure", boundary, printable(error)
 
     def finish(self) -> Rollout:
-        """The rollout as data, with its reward unless it failed for no fault of the policy.
+        """Return the rollout as data, with its reward unless it failed through no fault of the policy.
 
-        One that is not over ran out of tokens.
+        A rollout that is not over counts as out of tokens.
         """
         if not self.over:
             self.end, self.failed_at = "tokens", "policy"
@@ -228,7 +231,7 @@ class Attempt:
         return rollout if failed else self.scored(rollout)
 
     def scored(self, rollout: Rollout) -> Rollout:
-        """With its reward; what breaks while the world is asked again for it is no more the policy's than before."""
+        """Return the rollout with its reward; an error while comparing final states is an environment failure."""
         try:
             rollout = replace(rollout, reward=reward_of(self.example, rollout, self.reward))
             return measure(self.example, rollout)
@@ -240,7 +243,7 @@ class Attempt:
 
 
 def measure(example: Example, rollout: Rollout) -> Rollout:
-    """Return a rollout with its goal success and its acts; as it is where it is of no world of ours."""
+    """Return a rollout with its goal success and its acts; unchanged for an imported example."""
     if example.source or not example.digests:
         return rollout
     return replace(rollout, goal_success=reaches_goal(example, rollout), acts=compare_acts(example, rollout))
@@ -251,19 +254,19 @@ def refuse(code: str, message: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with a question mark for each half of a surrogate pair, which no file or socket takes."""
+    """Return the text with a question mark for each lone surrogate, which cannot be encoded as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut(text: str, most: int) -> str:
-    """The text, cut with a visible mark when it is longer than the model may be shown."""
+    """Return the text, truncated with a visible mark if it is longer than `most` characters."""
     return text if len(text) <= most else f"{text[:most]}... [cut: {len(text) - most:,} more characters]"
 
 
 def demonstration(example: Example, format: Format = HERMES, rationales: Sequence[str] = ()) -> tuple[Message, ...]:
-    """What a perfect assistant does after the opening: the oracle that scores 1.3, or 1.0 for abstention.
+    """Return the messages of a perfect assistant after the prompt, which scores 1.3, or 1.0 for abstention.
 
-    `rationales` are said before the calls of each step, where they are not empty.
+    A non-empty rationale precedes the calls of its step.
     """
     rationales = rationales or [""] * len(example.steps)
     messages: list[Message] = []
@@ -281,7 +284,7 @@ def demonstration(example: Example, format: Format = HERMES, rationales: Sequenc
 
 
 def oracle(example: Example) -> Rollout:
-    """The demonstration, run for real: every text the world answers is the world's own."""
+    """Run the demonstration in a live world, so that every observation is the world's own."""
     attempt = Attempt(example)
     for message in demonstration(example):
         if message.role == "assistant":

@@ -1,4 +1,4 @@
-"""The rollouts that a run has kept, step by step, and the data set they are of: what re-scoring reads."""
+"""Files of a run's stored rollouts, by step, and of the dataset they belong to; re-scoring reads both."""
 
 from __future__ import annotations
 
@@ -15,59 +15,61 @@ STEP = re.compile(r"step-(\d+)\.(jsonl|parquet)")
 
 
 def files_of(path: Path) -> list[tuple[int, Path]]:
-    """The files of rollouts of a run's folder, or of `rollouts` in it, by step; or a file alone, which is step 1 unless
-    its name says another. Raises UnreadableData."""
+    """Return the rollout files of a run's folder, or of `rollouts` in it, by step.
+
+    A single file is step 1 unless its name gives another step. Raises UnreadableData.
+    """
     if path.is_file():
         found = STEP.fullmatch(path.name)
         return [(int(found[1]) if found else 1, path)]
     folder = path / "rollouts" if (path / "rollouts").is_dir() else path
     files = [(int(found[1]), file) for file in folder.glob("*") if (found := STEP.fullmatch(file.name))]
     if not files:
-        raise UnreadableData(f"{path} has no rollouts: name a run's folder, or a file such as {step_name(1)} in it.")
+        raise UnreadableData(f"{path} has no rollouts: pass a run's folder, or a file such as {step_name(1)} in it.")
     return sorted(files)
 
 
 def rollouts_in(file: Path) -> list[Rollout]:
-    """The rollouts of one step, group after group. Raises UnreadableData naming the line that is none."""
+    """Return the rollouts of one step, group after group. Raises UnreadableData naming the invalid line."""
     return list(read_step(file, transcripts=True) if file.suffix == ".parquet" else read_jsonl(file))
 
 
 def groups_in(file: Path) -> list[int] | None:
-    """The group of each rollout of a step, from 1; None for a file that does not say. Raises UnreadableData."""
+    """Return the group of each rollout of a step, from 1; None if the file has no groups. Raises UnreadableData."""
     return [one.group for one in read_summaries(file)] if file.suffix == ".parquet" else None
 
 
 def read_jsonl(file: Path) -> Iterator[Rollout]:
     for rollout in each_line(Rollout, file):
         if isinstance(rollout, BadLine):
-            raise UnreadableData(f"{rollout} The file may be cut short: leave it out, and name the others one by one.")
+            raise UnreadableData(f"{rollout} The file may be truncated: leave it out and pass the others one by one.")
         yield rollout
 
 
 def examples_in(path: Path) -> dict[str, Example]:
-    """The examples of a data set, by id: of all splits of a folder, or of one file. Raises UnreadableData, OSError."""
+    """Return a dataset's examples by id, of all splits of a folder or of one file. Raises UnreadableData, OSError."""
     files = (
         [path]
         if path.is_file()
         else [file for split in ("train", "held_out") if (file := path / f"{split}.jsonl").is_file()]
     )
     if not files:
-        raise UnreadableData(f"{path} holds no data set: name the folder of one, or its train.jsonl.")
+        raise UnreadableData(f"{path} has no dataset: pass a dataset's folder or its train.jsonl.")
     return {example.id: example for file in files for example in read_lines(Example, file)}
 
 
 def data_in(card: Path) -> str:
-    """The hash of the data set that a run's card names. Raises UnreadableData."""
+    """Return the hash of the dataset that a run's card names. Raises UnreadableData."""
     try:
         return str(json.loads(card.read_text(encoding="utf-8"))["data"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise UnreadableData(f"{card} is no card of a run: name the data set's folder with --data.") from None
+        raise UnreadableData(f"{card} is not a run's card: pass the dataset's folder with --data.") from None
 
 
 def data_of(paths: Sequence[Path]) -> Path:
-    """The data set that the run of these paths trained on, found among its neighbours by its hash.
+    """Return the dataset that the run of these paths was trained on, found in nearby folders by its hash.
 
-    Raises UnreadableData when it is not there.
+    Raises UnreadableData if it is not found.
     """
     for path in paths:
         run = next((folder for folder in (path, *path.absolute().parents) if (folder / "run.json").is_file()), None)
@@ -78,4 +80,4 @@ def data_of(paths: Sequence[Path]) -> Path:
             found = next((file for file in near if file_digest(file) == wanted), None)
             if found is not None:
                 return found
-    raise UnreadableData("The data set of these rollouts is not beside them: name its folder with --data.")
+    raise UnreadableData("The dataset of these rollouts was not found near them: pass its folder with --data.")

@@ -1,4 +1,4 @@
-"""Tool schemas as a prompt shows them: names, descriptions, types and choices, nothing a model does not act on."""
+"""Tool schemas for prompts: names, descriptions, types and enums, without what a model does not need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = ("type", "enum", "items", "properties", "required", "description")
 
 @lru_cache(maxsize=4096)
 def tool_schema(name: str, enums_stripped: bool = False) -> dict[str, Any]:
-    """A tool in the format chat templates expect; with the knob set, value lists leave the schema."""
+    """Return a tool's schema in the format of chat templates, without enums if `enums_stripped`."""
     tool = TOOLS[name][1]
     schema = tool.input_schema
     definitions = schema.get("$defs", {})
@@ -33,14 +33,14 @@ def function(name: str, description: str, parameters: dict[str, Any]) -> dict[st
 
 
 def get_tool_schemas(example: Example) -> tuple[dict[str, Any], ...]:
-    """The tools that a model is shown: those of the example's own, or the servers'. Raises KeyError for one gone."""
+    """Return the tools shown to a model: the example's own, or the servers'. Raises KeyError for a missing tool."""
     if example.source:
         return tuple(function(tool.name, tool.description, tool.parameters) for tool in example.tools)
     return tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
 
 
 def is_ours(example: Example, name: str) -> bool:
-    """Whether a tool that an example calls is one of our servers': by its source, or by name and schema."""
+    """Return whether a tool that an example calls is one of the built-in servers, by source or by name and schema."""
     if name not in TOOLS or not example.source:
         return name in TOOLS
     own = next((tool.parameters for tool in example.tools if tool.name == name), None)
@@ -49,14 +49,14 @@ def is_ours(example: Example, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def imported_schema(name: str, enums_stripped: bool) -> dict[str, Any]:
-    """The parameters of a tool of ours as they are after an export and an import."""
+    """Return the parameters of a built-in tool as they are after an export and an import."""
     return tool_of(tool_schema(name, enums_stripped)).parameters
 
 
 def input_schemas(example: Example, turn: int | None = None) -> dict[str, dict[str, Any]]:
     """Return the input schemas by name of the tools offered up to a user turn (by default the last one).
 
-    The form of a call is judged by them. Raises KeyError for a tool that is gone.
+    Calls are validated against them. Raises KeyError for a missing tool.
     """
     if example.source:
         return {tool.name: tool.parameters for tool in example.tools}
@@ -66,13 +66,13 @@ def input_schemas(example: Example, turn: int | None = None) -> dict[str, dict[s
 
 
 def schemas_digest(names: Iterable[str]) -> str:
-    """Names the schemas of these tools, as a model is shown them."""
+    """Return a digest of the schemas of these tools as a model sees them."""
     shown = [tool_schema(name) for name in sorted(set(names))]
     return blake2b(json.dumps(shown, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def compact(part: dict[str, Any], definitions: dict[str, Any], enums_stripped: bool) -> dict[str, Any]:
-    """One parameter's schema without bounds, defaults and examples; a nullable type as the type itself."""
+    """Return a parameter's schema without bounds, defaults and examples; a nullable type becomes the type itself."""
     if "$ref" in part:
         part = {**definitions[part["$ref"].rsplit("/", 1)[1]], **part}
     if "anyOf" in part:

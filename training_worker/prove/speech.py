@@ -1,4 +1,4 @@
-"""Ways to say a value: money, amounts with a unit, days, choices and quoted text, by the phrases of a server."""
+"""Natural-language forms of values (money, units, days, choices, quoted text), by the phrases of a server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .provenance import is_date, place, ways_to_say
 NO_PHRASES = ValuePhrases()
 MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
 MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
-IN_A_NAME = re.compile(r"\w[@./_]\w")  # of a file, a site or an address: it keeps its small letter
-LONGEST_SMALL_WORD = 4  # letters
+IN_A_NAME = re.compile(r"\w[@./_]\w")  # file names, sites and addresses keep their lower-case first letter
+LONGEST_SMALL_WORD = 4  # letters; longer words are content words
 DEGREES = {
     "high": ("higher", "highest", "lower", "lowest"),
     "large": ("larger", "largest", "smaller", "smallest"),
@@ -28,7 +28,7 @@ DEGREES = {
 
 @cache
 def phrases_of(server: str) -> Phrases:
-    """Return the phrases of a server of ours. Raises PhraseError."""
+    """Return the phrases of a built-in server. Raises PhraseError."""
     return load(SERVERS[server].folder)
 
 
@@ -39,9 +39,9 @@ def phrases_for(tool: str) -> Phrases:
 
 
 def forms(phrases: Phrases, name: str, value: Any, today: str = "", currency: str = "") -> tuple[str, ...]:
-    """Return the ways to say the value of a parameter or field, the most natural first; none for what nobody says.
+    """Return the ways to say the value of a parameter or field, the most natural first; empty if people do not say it.
 
-    `today` is an ISO date to which days may be relative; `currency` is what amounts of money are in, by default euros.
+    `today` is an ISO date to which days may be relative; `currency` is the currency of amounts, by default euros.
     """
     said = phrases.values.get(name, NO_PHRASES)
     if isinstance(value, bool):
@@ -57,9 +57,9 @@ def forms(phrases: Phrases, name: str, value: Any, today: str = "", currency: st
 
 
 def find_said(tool: str, name: str, value: Any, text: str, today: str = "") -> tuple[int, int] | None:
-    """Return where a text says the value of a tool's parameter, as it stands or as people say it; None if it does not.
+    """Return where a text contains the value of a tool's parameter, verbatim or as people say it; None if it does not.
 
-    A tool of others has no phrases: its values are found as they stand, and days in words.
+    An external tool has no phrases: its values are found only verbatim, and days in words.
     """
     if found := place(value, text, today):
         return found
@@ -75,7 +75,7 @@ def find_said(tool: str, name: str, value: Any, text: str, today: str = "") -> t
 
 
 def find_amount(value: int, text: str) -> tuple[int, int] | None:
-    """Return where a text says an amount of cents with the code of a currency, "120 USD"; None if it does not."""
+    """Return where a text contains an amount of cents with a currency code, as "120 USD"; None if it does not."""
     amount = written(value)
     return next((found.span() for found in MONEY.finditer(text) if found[1] == amount), None)
 
@@ -98,7 +98,7 @@ def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ..
 
 
 def texts(said: ValuePhrases, value: str, today: str) -> tuple[str, ...]:
-    """Return the ways to say a text: paraphrases of a choice, days as people say them, else the text."""
+    """Return the ways to say a text value: paraphrases of a choice, days as people say them, else the text."""
     if value in said.words:
         return said.words[value]
     if is_date(value) or is_instant(value):
@@ -120,12 +120,12 @@ def is_instant(value: str) -> bool:
 
 
 def capitalized(text: str) -> str:
-    """Return a text that begins with a capital letter, unless it begins with the name of a file or an address."""
+    """Return the text with a capital first letter, unless it begins with the name of a file or an address."""
     return text if IN_A_NAME.search(text.partition(" ")[0]) else text[:1].upper() + text[1:]
 
 
 def content_words(text: str) -> set[str]:
-    """Return the words of a text that are not small ones."""
+    """Return the lower-case words of a text with more than four letters."""
     return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
 
 
@@ -135,7 +135,7 @@ def conjunction(parts: list[str], word: str = "and") -> str:
 
 
 def rank(measure: MeasurePhrases, largest: bool, count: int) -> str:
-    """Return how people say that one of so many entities has most or least: "the lower balance", "the most likes"."""
+    """Return the words for one of `count` entities with the most or least: "the lower balance", "the most likes"."""
     degree = DEGREES[measure.degree][(0 if largest else 2) + (count > 2)]
     if measure.degree in ("many", "much"):
         return f"{'the ' if count > 2 else ''}{degree} {measure.noun[measure.degree == 'many']}"

@@ -1,8 +1,8 @@
-"""Recipes of training as data: which settings of a run a recipe fills in.
+"""Training recipes: the run settings that each recipe sets.
 
-`tiny` is what a run has anyway, made for the shipped policy on two CPU cores. `gpu` is ours: adapters on a model of
-some billions, with shorter rollouts, on one GPU. `paper` is the paper's section 4; where it is silent, the terms are
-those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
+`tiny` has the default settings, for the shipped policy on two CPU cores. `gpu` is our own: LoRA adapters on a model of
+a few billion parameters, with shorter rollouts, on one GPU. `paper` follows the paper's section 4; settings that the
+paper does not give are those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-LORA_RATE = 1e-5  # of practice in the field; the paper trains all weights
-BIG = 6e9  # parameters; the paper's Qwen3 of 8 billion is tuned to another rate than that of 4 billion
+LORA_RATE = 1e-5  # common practice; the paper trains all weights
+BIG = 6e9  # parameters; the paper uses another learning rate for Qwen3-8B than for Qwen3-4B
 
 TINY: Mapping[str, Any] = MappingProxyType(
     {
@@ -78,14 +78,14 @@ ONE_GPU: Mapping[str, Any] = MappingProxyType(
 RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"tiny": TINY, "gpu": ONE_GPU, "paper": PAPER})
 
 RATES: Mapping[str, float] = MappingProxyType(
-    {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite4": 3e-7, "llama3": 3e-7}  # Llama is ours: the rate of the other 7 and 8
+    {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite4": 3e-7, "llama3": 3e-7}  # ours for Llama: as for the other 7B and 8B
 )
 
 
 def paper_rate(family: str, parameters: float, lora: bool = False) -> float:
-    """The paper's learning rate of a family of models and their number of parameters (section 4).
+    """Return the paper's learning rate for a model family and number of parameters (section 4).
 
-    Families are named as trainer/model_families.py names them. Raises KeyError.
+    Families are named as in trainer/model_families.py. Raises KeyError.
     """
     if lora:
         return LORA_RATE
@@ -93,7 +93,7 @@ def paper_rate(family: str, parameters: float, lora: bool = False) -> float:
 
 
 def settings_of(recipe: str, family: str = "qwen3", parameters: float = 4e9, lora: bool = False) -> dict[str, Any]:
-    """The fields of a run that a recipe sets, by name, for a model of that family and size. Raises KeyError."""
+    """Return the run settings of a recipe by name, for a model of this family and size. Raises KeyError."""
     found = dict(RECIPES[recipe])
     if recipe == "paper":
         found["learning_rate"] = paper_rate(family, parameters, lora)

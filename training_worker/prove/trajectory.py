@@ -1,7 +1,8 @@
-"""The one vocabulary all rooms share: tool calls, examples, rollouts, and their JSON.
+"""Shared data types: tool calls, examples and rollouts, and their JSON.
 
-An `Example` is what synthesis keeps and training asks: user turns, candidate tools, and the ground-truth steps with the
-dependency edges among them. A `Rollout` is what a policy made of it. Both are frozen and travel as one JSON line each.
+An `Example` is a synthesized or imported conversation: user turns, candidate tools, and the ground-truth steps with the
+dependency edges between them. A `Rollout` is the record of a policy's episode on it. Both are frozen and serialize to
+one JSON line each.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ Recovery = Literal["corrected", "other_tool", "gave_up"]
 Boundary = Literal["policy", "environment", "infrastructure"]
 End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
 Act = Literal["call", "ask", "decline", "answer"]
-TurnAct = Literal["call", "ask", "text"]  # of a policy: to decline and to answer are not told apart in free text
+TurnAct = Literal["call", "ask", "text"]  # of a policy; declining and answering are not distinguished in free text
 Verdict = Literal["same", "differs", "refused", "otherwise", "not_checked"]
 
 
 class UnreadableData(Exception):
-    """A data file that does not hold what it should; the message names the file and the line."""
+    """A data file with invalid content; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ExecutedCall:
-    """A call and what became of it.
+    """A call and its result.
 
-    `level` is the highest validity level reached (0 to 3, see reward/validity.py); `observation` is the text the model
-    was shown; `turn` counts assistant turns from 0.
+    `level` is the highest validity level reached (0 to 3, see reward/validity.py); `observation` is the text that the
+    model saw; `turn` counts assistant turns from 0.
     """
 
     call: ToolCall
@@ -67,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class WorldRef:
-    """What it takes to open the world of an example again: same seed, same servers, same world."""
+    """A reference that reopens the world of an example: the same seed and servers give the same world."""
 
     seed: int
     servers: tuple[str, ...]
@@ -76,10 +77,10 @@ class WorldRef:
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that failed on the way, just before a step, and what was done about it. It is no part of the ground truth.
+    """A failed call just before a step, and how the assistant recovered. It is not part of the ground truth.
 
-    `step` counts as in `Example.steps`, and is their number for one after the last; `turn` is the user
-    turn it was made in.
+    `step` is an index into `Example.steps`, or their number for a failure after the last step; `turn` is the user turn
+    of the call.
     """
 
     step: int
@@ -91,7 +92,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another call that shows what a ground-truth look-up shows; `step` and `call` are the position of the look-up."""
+    """A call that can replace a read-only call of the ground truth, whose position is `step` and `call`."""
 
     step: int
     call: int
@@ -100,7 +101,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Arrival:
-    """Tools that the assistant is offered from a user turn on; their schemas follow the user's words in that turn."""
+    """Tools that are offered from a user turn on; their schemas follow the user's text in that turn."""
 
     turn: int
     tools: tuple[str, ...]
@@ -108,7 +109,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class ForeignTool:
-    """A tool of a data set that others made: there is a schema of its arguments, and nothing that runs it."""
+    """A tool of an imported dataset: it has a schema of its arguments but cannot be executed."""
 
     name: str
     description: str
@@ -117,12 +118,12 @@ class ForeignTool:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerCheck:
-    """What servers that others wrote made of an imported conversation's calls, replayed twice on fresh sessions.
+    """The result of replaying an imported conversation's calls twice on fresh sessions of external servers.
 
-    `same`: no call failed, and both times each gave the same reply, which is the recorded one where there is one;
-    `differs`: not deterministic; `refused`: a call fails; `otherwise`: the replies are not those recorded;
-    `not_checked`: a server broke, so nothing is known. `step` (from 0) and `call` name the first call that decided it,
-    `told` has lines that differ ("-" first, "+" then), the refusal, or what broke.
+    `same`: no call failed, and both replays gave the same results, equal to the recorded ones where present;
+    `differs`: not deterministic; `refused`: a call fails; `otherwise`: the results differ from the recorded ones;
+    `not_checked`: a server failed, so nothing is known. `step` (from 0) and `call` name the first call that decided the
+    verdict; `told` has the differing lines ("-" before "+"), the rejection, or the server's failure.
     """
 
     servers: tuple[str, ...]
@@ -134,26 +135,25 @@ class ServerCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A replay-validated conversation to train on or be measured by.
+    """A replay-validated conversation for training or evaluation.
 
-    `edges` are pairs (j, g) of step indices: step g needs what step j gave. Of these, `fed` are those where a value of
-    g occurs in an observation of j and in no user turn, earlier call, schema or default; `enabled` those where g,
-    without j, is refused or answers otherwise. `answers` holds the assistant's closing
-    text of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an
-    abstention example, the right act is to call nothing. `candidates` are the tools that are shown from the beginning,
-    `arrivals` those that are offered later. `alternatives` are other look-ups that do as well as one of
-    the ground truth; `features` names the kinds of difficulty (see synthesis/quality.py),
-    and `acts` the right act in each user turn: to call tools, ask back, decline, or just answer. Where a language model
-    was to word it, `wording` says for each user turn and the text after it whose words they are: "user: model", or why
-    the scripted text stands.
+    `edges` are pairs (j, g) of step indices: step g depends on step j. `fed` are the edges where a value of g occurs in
+    an observation of j and in no user turn, earlier call, schema or default; `enabled` those where g, without j, fails
+    or gives another result. `answers` has the assistant's closing text of each user turn. `digests` has the world's
+    digest at the start and after every step. An example without steps is an abstention example: the right act is to
+    make no call. `candidates` are the tools offered from the beginning, `arrivals` the tools offered later.
+    `alternatives` are other read-only calls that can replace one of the ground truth; `features` names the kinds of
+    difficulty (see synthesis/quality.py), and `acts` the right act in each user turn: call tools, ask back, decline or
+    just answer. If a language model was asked to word the conversation, `wording` says for each user turn and for the
+    text after it who worded it: "user: model", or why the scripted text was kept.
 
-    What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
-    counts the candidates of other servers; `today` is the reference date, where the first turn names it. `failures`
-    were met on the way.
+    Synthesis settings: `level` says how much the user tells at first, `persona` in which style; `distractors` counts
+    the candidates of other servers; `today` is the reference date, if the first turn names it. `failures` are failed
+    calls on the way.
 
-    One that others made names the format it came in as its `source`. It has a world without servers, and may have
-    `tools` of its own and a `system` text; `check` is there once its calls were replayed on servers that others wrote.
-    Its edges follow from the values of its results; where results are missing, the order of its steps is unknown.
+    An imported example has the format it came from as its `source`. It has a world without servers, and may have
+    `tools` of its own and a `system` text; `check` is set once its calls were replayed on external servers. Its edges
+    follow from the values of its results; if results are missing, the order of its steps is unknown.
     """
 
     id: str
@@ -196,27 +196,26 @@ class Example:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """All tools that the assistant is offered, at the beginning or later."""
+        """Return all tools that the assistant is offered, at the beginning or later."""
         return (*self.candidates, *(name for arrival in self.arrivals for name in arrival.tools))
 
     @property
     def certified(self) -> bool:
-        """Whether what it says was shown by running it: an imported conversation's calls on the servers it is from."""
+        """Return whether its calls were verified by execution; for an imported conversation, on external servers."""
         return self.runs_here or (self.check is not None and self.check.verdict == "same")
 
     @property
     def runs_here(self) -> bool:
-        """Whether it can have rollouts: the tools of an imported conversation are not live here."""
+        """Return whether it can have rollouts: the tools of an imported conversation are not live here."""
         return self.abstains or not self.source
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why one model call earned or lost: which step it was matched to, and what each component made of it.
+    """The reward evidence of one model call: the step it was matched to, and its effect on each component.
 
-    `step` and `position` are None for a call that matched nothing. `arguments` is the share of the ground truth's
-    values that are equal; `in_order` whether every predecessor of its step came before, None where nobody knows which
-    those are.
+    `step` is None for a call that matched nothing. `arguments` is the share of the ground truth's values that are
+    equal; `in_order` whether every predecessor of its step came before it, None if the predecessors are unknown.
     """
 
     call: int
@@ -232,10 +231,10 @@ class Evidence:
 class Reward:
     """The five components (paper, section 3), the total, and the evidence per call and per missed step.
 
-    `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/reward.py): in JSON
-    they stand only where the paper's components are not all there is to it. With `order_unknown` no order of the steps
-    counted in coverage: the example does not know theirs. `accepted` says that the rollout is a success only with
-    alternatives in place of look-ups of the ground truth, which the total and its components do not count.
+    `form` is the reward form of the total, and `terms` its other terms by name (see reward/reward.py); in JSON they are
+    present only if the total has more than the paper's components. With `order_unknown`, coverage does not check the
+    order of steps, because the example does not have it. `accepted` means that the rollout is a success only with
+    alternatives in place of read-only calls of the ground truth, which the total and its components ignore.
     """
 
     total: float
@@ -255,7 +254,7 @@ class Reward:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation, in the roles of the field."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -263,14 +262,14 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """One attempt of a policy at an example, in a fresh world of its own.
+    """The record of one episode of a policy on an example, in a fresh world of its own.
 
-    `transcript` alternates assistant texts with what was answered to them. `valid` is False after a failure
-    that was not the policy's: such a rollout has no reward and its group carries no signal.
+    `transcript` alternates assistant texts with the messages that follow them. `valid` is False after a failure that
+    was not the policy's: such a rollout has no reward, and its group is invalid.
 
-    `goal_success` says whether it reached the goal (reward/goal.py), and `acts` holds the right act and the policy's in
-    each user turn it reached (reward/acts.py). Rollouts without a reward, of imported examples, or stored before these
-    were measured have neither.
+    `goal_success` says whether it reached the goal (reward/goal.py), and `acts` has the right act and the policy's act
+    in each user turn it reached (reward/acts.py). Rollouts without a reward, rollouts of imported examples, and
+    rollouts stored before these were measured have neither.
     """
 
     example: str
@@ -293,23 +292,23 @@ adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def dumps(value: object) -> str:
-    """One line of JSON; equal values give equal bytes."""
+    """Return one line of JSON; equal values give equal bytes."""
     return str(adapter(type(value)).dump_json(value), "utf-8")
 
 
 def loads(kind: type[T], line: str | bytes) -> T:
-    """The value a line of JSON holds; raises pydantic's ValidationError."""
+    """Return the value of a line of JSON. Raises pydantic's ValidationError."""
     return adapter(kind).validate_json(line)  # type: ignore[no-any-return]
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_lines(path: Path, values: Iterable[object]) -> None:
-    """Write one JSON line per value; the file appears whole or not at all."""
+    """Write one JSON line per value; the file is written atomically."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("w", encoding="utf-8") as file:
@@ -321,7 +320,7 @@ def write_lines(path: Path, values: Iterable[object]) -> None:
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line of a file, or an item or row of one without lines, that does not hold what it should, and why."""
+    """An invalid line of a file, or an invalid item or row of a file without lines, and the reason."""
 
     file: str
     line: int
@@ -333,7 +332,7 @@ class BadLine:
 
 
 def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:
-    """The values of a file of JSON lines, in order, and in the place of each that is none what is wrong with it."""
+    """Yield the values of a JSON Lines file in order, with a BadLine in place of each invalid line."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
             if len(line) > MOST_LINE:
@@ -344,13 +343,15 @@ def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:
             except ValidationError as error:
                 faults = error.errors(include_url=False, include_context=False, include_input=False)
                 first = ": ".join(filter(None, (".".join(map(str, faults[0]["loc"])), faults[0]["msg"])))
-                more = f", and {len(faults) - 1} more faults" if len(faults) > 1 else ""
+                more = f", and {len(faults) - 1} more errors" if len(faults) > 1 else ""
                 yield BadLine(str(path), number, f"not a valid {kind.__name__} ({first[:200]}{more}).")
 
 
 def read_lines(kind: type[T], path: Path) -> Iterator[T]:
-    """The values of a file of JSON lines, in order. Raises UnreadableData naming file, line and remedy."""
+    """Yield the values of a JSON Lines file in order. Raises UnreadableData naming file, line and remedy."""
     for value in each_line(kind, path):
         if isinstance(value, BadLine):
-            raise UnreadableData(f"{value} Make it again; for a file of the pipeline, run that with --fresh.")
+            raise UnreadableData(
+                f"{value} Create the file again; for a file of the pipeline, run the pipeline with --fresh."
+            )
         yield value

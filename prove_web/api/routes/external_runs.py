@@ -59,7 +59,7 @@ class PointIn(Strict):
     time: datetime | None = Field(None, description="Time of the measurement.")
 
     @property
-    def told(self) -> MetricPoint:
+    def to_point(self) -> MetricPoint:
         return MetricPoint(self.step, self.metrics, self.time)
 
 
@@ -106,7 +106,7 @@ def tell_run(request: Any, run: Number, body: Tell) -> Any:
     found = run_of(request.project, run)
     if any(each.time is not None and each.time.tzinfo is None for each in (*body.points, *body.held_out)):
         raise Refused(422, "A point's time has no time zone.", "body.points", "Add one, such as +00:00.")
-    told = {"points": [each.told for each in body.points], "held_out": [each.told for each in body.held_out]}
+    told = {"points": [each.to_point for each in body.points], "held_out": [each.to_point for each in body.held_out]}
     with explained():
         stored = ingest.tell(found, told, body.total_steps)
     job = Job.objects.get(pk=found.job_id)

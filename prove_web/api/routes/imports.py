@@ -143,9 +143,9 @@ def send_piece(
 def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
     """Preview the first rows of a file as they would be imported. Nothing is created."""
     _, seen, form = looked_at(request.project, upload, body)
-    rows = previewed(seen, form.asked)
-    known = {"format": form.asked.format, "unit": seen.unit, "columns": list(map(str, seen.first))}
-    return {**known, "chosen": form.asked.mapped, "bad": sum(row.what == "bad" for row in rows), "rows": rows}
+    rows = previewed(seen, form.options)
+    known = {"format": form.options.format, "unit": seen.unit, "columns": list(map(str, seen.first))}
+    return {**known, "chosen": form.options.mapped, "bad": sum(row.what == "bad" for row in rows), "rows": rows}
 
 
 @router.post(f"{IMPORT}/start", response={201: DatasetDetail})
@@ -166,7 +166,7 @@ def list_import_faults(request: Any, dataset: Number, cursor: Cursor = "", limit
 def looked_at(project: Any, upload: UUID, body: ReadAs) -> tuple[Upload, Sample, Import]:
     """A file that is here, its first rows, and the form that says how it is read. Raises Refused."""
     found = upload_of(project, upload)
-    if not found.whole:
+    if not found.complete:
         missing = f"{found.received:,} of {found.size:,} bytes have arrived."
         raise Refused(409, missing, "upload", "Upload the rest first.")
     seen = sample(found)

@@ -53,7 +53,7 @@ class LogOut(Schema):
 @in_project(Action.VIEW)
 def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """List the project's jobs, newest first."""
-    rows: QuerySet = Job.objects.kept().filter(project=request.project)
+    rows: QuerySet = Job.objects.not_deleted().filter(project=request.project)
     rows = rows.select_related("created_by").defer("spec", "result").order_by("-created_at", "-pk")
     return by_place(rows.filter(state=state) if state else rows, cursor, limit)
 

@@ -274,7 +274,7 @@ def read_table(
     if (found.server, found.table) != (server, table):
         raise Refused(404, f"Table {table[:60]} of {server[:60]} not found.", request.path, "List the tables.")
     page = by_place(found.rows, cursor, limit)
-    return {"columns": list(found.columns), "items": found.shown(page["items"]), "next": page["next"]}
+    return {"columns": list(found.columns), "items": found.format_rows(page["items"]), "next": page["next"]}
 
 
 @router.post(f"{SESSION}/fork", response={201: SessionOut})

@@ -126,7 +126,7 @@ def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> An
     blind = Blind(request.user, request.project)
     rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
     rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
-    rows = blind.told(blind.told(rows), "parent")
+    rows = blind.exclude_hidden(blind.exclude_hidden(rows), "parent")
     page = by_key(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "pk", cursor, limit)
     return page | {"items": [with_project(row, request.project) for row in page["items"]]}
 

@@ -103,7 +103,7 @@ class Tools:
     steps: dict[int, int]
 
     @property
-    def told(self) -> bool:
+    def has_data(self) -> bool:
         return bool(self.rates)
 
 

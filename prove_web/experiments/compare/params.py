@@ -86,7 +86,7 @@ class Chosen:
         runs = tuple(one for one in self.runs if one != run)
         return replace(self, runs=runs, base=self.base if self.base != run else declared_base(runs))
 
-    def moved(self, run: Run, by: int) -> Chosen:
+    def move(self, run: Run, by: int) -> Chosen:
         """With a run so many places further on, the baseline staying what it is."""
         runs = [one for one in self.runs if one != run]
         runs.insert(max(0, self.runs.index(run) + by), run)

@@ -39,8 +39,8 @@ def chips(asked: Chosen) -> list[Chip]:
             colours[run.pk],
             run == asked.base,
             asked.without(run).address,
-            asked.moved(run, -1).address if at else "",
-            asked.moved(run, 1).address if at < last else "",
+            asked.move(run, -1).address if at else "",
+            asked.move(run, 1).address if at < last else "",
             asked.against(run).address if run != asked.base else "",
         )
         for at, run in enumerate(asked.runs)

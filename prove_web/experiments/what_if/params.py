@@ -111,7 +111,7 @@ def runs(project: Project) -> Any:
 
 
 def datasets(project: Project) -> Any:
-    return Dataset.objects.whole().filter(project=project)
+    return Dataset.objects.complete().filter(project=project)
 
 
 def read(text: str) -> float | str | None:

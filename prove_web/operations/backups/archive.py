@@ -39,7 +39,7 @@ class Digest:
         self.sha256.update(chunk)
         return chunk
 
-    def told(self) -> tuple[int, str]:
+    def size_and_hash(self) -> tuple[int, str]:
         return self.size, self.sha256.hexdigest()
 
 
@@ -67,7 +67,7 @@ class Writer:
             self.tar.addfile(member, cast("IO[bytes]", read))
         except OSError as error:
             raise BackupFailed(f"cannot back up {name} ({error}): is the disk full, or did it shrink?") from None
-        self.members[name] = read.told()
+        self.members[name] = read.size_and_hash()
 
 
 def compression(path: Path) -> str:

@@ -84,7 +84,7 @@ def text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[bytes, Member]:
     if file is None or member.size > LONGEST_TEXT:
         raise BackupFailed(f"{member.name} in the backup is invalid: it was not written by PROVE Studio")
     read = Digest(file)
-    return read.read(), read.told()
+    return read.read(), read.size_and_hash()
 
 
 def understood(about: About) -> About:
@@ -133,7 +133,7 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
             target.write(chunk)
         os.fchmod(target.fileno(), member.mode & 0o700 | 0o600)
         os.utime(target.fileno(), (member.mtime, member.mtime))
-    return read.told()
+    return read.size_and_hash()
 
 
 def compare(found: Found, told: Found) -> None:

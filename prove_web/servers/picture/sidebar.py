@@ -99,7 +99,7 @@ class Drawing:
     chosen: int = 0  # from 1
 
     @property
-    def asked(self) -> bool:
+    def has_path(self) -> bool:
         return bool(self.start or self.end)
 
     @property

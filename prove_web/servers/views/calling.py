@@ -34,7 +34,7 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
     if not has(target, name):
         messages.error(request, "This session has no such tool. Choose one of those listed.")
         return redirect(to(target))
-    form = CallForm.posted(TOOLS[name][1], request.POST)
+    form = CallForm.from_post(TOOLS[name][1], request.POST)
     try:
         if {"switch", "add", "remove", "reshape", "example"} & {*request.POST}:
             return render_session(request, target, changed(request, target, form))

@@ -90,7 +90,7 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
     entry = known(tool)
     if request.method != "POST" or entry.server not in offered(request.project):
         return redirect("tool", *request.project.path, tool)  # which says so of a server that is off
-    form = CallForm.posted(entry.tool, request.POST)
+    form = CallForm.from_post(entry.tool, request.POST)
     if BUTTONS & {*request.POST}:
         return tool_page(request, entry, changed_in(opening(request.project, entry), form, request.POST))
     arguments = form.arguments()

@@ -32,14 +32,14 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
 
     What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
     """
-    among = [dataset.pk] if dataset else Dataset.objects.whole().filter(project=project).order_by().values("pk")
+    among = [dataset.pk] if dataset else Dataset.objects.complete().filter(project=project).order_by().values("pk")
     rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
     try:
         tree = parse(query)
         found = rows.filter(wanted(project, tree))
         if blind is None or not any(map(reveals_outcome, fields_of(tree))):
             return SearchResult(found)
-        return SearchResult(blind.told(blind.told(found), "parent"), covered=blind.any)
+        return SearchResult(blind.exclude_hidden(blind.exclude_hidden(found), "parent"), covered=blind.any)
     except BadQuery as bad:
         return SearchResult(rows.none(), bad.fault)
 

@@ -57,7 +57,7 @@ class Build(Transformer[Token, Node]):
     def word(self, token: Token) -> Node:
         return Text(str(token), at=token.start_pos or 0)
 
-    def asked(self, name: Token, op: Token, value: Token) -> Node:
+    def comparison(self, name: Token, op: Token, value: Token) -> Node:
         said = value[1:-1] if value.type == "PHRASE" else str(value)
         ends = (value.start_pos or 0) + (value.type == "PHRASE")
         return FieldComparison(name.lower(), str(op), said, at=name.start_pos or 0, ends=ends)

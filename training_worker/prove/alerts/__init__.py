@@ -1,1 +1,1 @@
-"""Rules that watch a run: what is judged of its curves, what its rollouts show, and what to do when one fires."""
+"""Alert rules for runs: conditions on metrics, patterns in rollouts, and advice for when a rule fires."""

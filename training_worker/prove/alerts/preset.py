@@ -1,4 +1,4 @@
-"""A ready-made rule: what it watches, what it means when it fires, likely causes, what to try."""
+"""The preset alert rule: its metric and condition, its meaning, likely causes and remedies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Shows = Literal["", "worst", "best", "equal", "failing", "long", "short", "cut"]
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A ready-made rule. `metric` is `source.name`: points, held_out, patterns, derived, or run for the run itself.
+    """A preset alert rule. `metric` is `source.name`; sources are points, held_out, patterns, derived and run.
 
-    `unit` says what the threshold counts; `recommended` whether a project is offered it at first.
+    `unit` is the unit of the threshold; `recommended` rules are preselected for a new project.
     """
 
     key: str

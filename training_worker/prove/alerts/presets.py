@@ -1,4 +1,4 @@
-"""The rules that there are ready-made, by key, and the patterns that some of them watch."""
+"""All preset alert rules by key, and the titles of the patterns that some of them watch."""
 
 from .preset import Preset
 from .rollout_rules import HACKING, ROLLOUTS

@@ -1,4 +1,4 @@
-"""Ready-made rules about rollouts, and about ways round the reward."""
+"""Preset alert rules about rollouts and reward hacking."""
 
 from .preset import Preset
 

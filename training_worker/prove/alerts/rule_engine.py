@@ -1,4 +1,4 @@
-"""When a rule fires on a curve, and when it clears: what is said of a step depends on the steps up to it alone."""
+"""Evaluation of alert rules on a metric: when a rule fires and clears. A step is judged only by the steps up to it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Literal
 
 Comparison = Literal["above", "below", "risen", "fallen", "drifted", "dropped", "not_finite"]
 Aggregate = Literal["last", "mean", "every"]
-Value = tuple[int, float | None]  # a step and what was told there; None for what was no number
-EASE = 0.1  # share of the limit by which a value has to be better again before its rule clears
-ODD = 0.5  # between the score of a number, 0, and that of none, 1
+Value = tuple[int, float | None]  # a step and its value; None for NaN or infinity
+EASE = 0.1  # hysteresis: share of the limit by which a value must be better before its rule clears
+ODD = 0.5  # the limit of not_finite, between the scores of a finite value, 0, and of NaN or infinity, 1
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is wrong with a curve.
+    """The condition under which a rule fires on a metric.
 
-    `above` and `below` compare the value with the threshold; `risen`, `fallen` and `drifted` (either way) its change,
-    as a share of the mean over the `first` values; `dropped` how far it is below its best until then, in its own unit;
-    `not_finite` needs no threshold. Judged is the last value, the mean of the last `over`, or every one of these.
+    `above` and `below` compare the value with the threshold; `risen`, `fallen` and `drifted` (either way) its change
+    relative to the mean of the `first` values; `dropped` its distance below its best so far, in the metric's unit;
+    `not_finite` needs no threshold. `aggregate` selects the last value, the mean of the last `over` values, or every
+    one of them.
     """
 
     comparison: Comparison
@@ -33,7 +34,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Judged:
-    """One step as a rule sees it: the value that was judged, how bad that is, and from where on it is too bad."""
+    """One evaluated step: its value, and the score that is compared with the rule's limit (higher is worse)."""
 
     step: int
     value: float | None
@@ -42,7 +43,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Episode:
-    """That a rule fired at step `first` with this value; `last` is the step at which it cleared, None until then."""
+    """A firing of a rule at step `first` with this value; `last` is the step at which it cleared, None until then."""
 
     first: int
     value: float | None
@@ -50,9 +51,9 @@ class Episode:
 
 
 def episodes(condition: Condition, values: Iterable[Value]) -> list[Episode]:
-    """Every time that the condition was met, in order. It clears once the value is better by a tenth of the limit.
+    """Return every firing of the condition, in order. A firing clears when the score is a tenth below the limit.
 
-    `values` are in the order of their steps. A value of None is no number, which only `not_finite` is about.
+    `values` are in the order of their steps. None stands for NaN or infinity; only `not_finite` evaluates it.
     """
     limit = limit_of(condition)
     calm = limit - EASE * abs(limit)
@@ -67,14 +68,14 @@ def episodes(condition: Condition, values: Iterable[Value]) -> list[Episode]:
 
 
 def limit_of(condition: Condition) -> float:
-    """The score above which the rule fires."""
+    """Return the score above which the rule fires."""
     if condition.comparison == "not_finite":
         return ODD
     return -condition.threshold if condition.comparison == "below" else condition.threshold
 
 
 def judged(condition: Condition, values: Iterable[Value]) -> Iterator[Judged]:
-    """The steps that can be judged: there are enough values before, and something to compare them with."""
+    """Yield the steps that can be evaluated: they have enough values before them and a reference value."""
     if condition.comparison == "not_finite":
         yield from (Judged(step, value, float(value is None)) for step, value in values)
         return
@@ -87,7 +88,7 @@ def judged(condition: Condition, values: Iterable[Value]) -> Iterator[Judged]:
 
 
 def smoothed(told: Sequence[tuple[int, float]], over: int) -> list[tuple[int, float]]:
-    """The mean of each value and those before it, once there are `over` of them."""
+    """Return the moving average over `over` values, from the first step that has that many."""
     window: deque[float] = deque(maxlen=over)
     found = []
     for step, value in told:
@@ -98,7 +99,7 @@ def smoothed(told: Sequence[tuple[int, float]], over: int) -> list[tuple[int, fl
 
 
 def worst_of(scored: Sequence[Judged], over: int) -> Iterator[Judged]:
-    """Each step with the least score of the last `over`: above the limit only if all of these are."""
+    """Yield each step with the lowest score of the last `over` steps: above the limit only if all of them are."""
     for end in range(over, len(scored) + 1):
         yield Judged(scored[end - 1].step, scored[end - 1].value, min(one.score for one in scored[end - over : end]))
 
@@ -106,7 +107,7 @@ def worst_of(scored: Sequence[Judged], over: int) -> Iterator[Judged]:
 def scores(
     condition: Condition, told: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
 ) -> Iterator[Judged]:
-    """How bad each value is that is looked at; `told` are all values, of which the first are the start."""
+    """Yield the score of each value in `looked`; `told` has all values, whose first ones are the reference."""
     match condition.comparison:
         case "above":
             yield from (Judged(step, value, value) for step, value in looked)
@@ -124,7 +125,7 @@ def scores(
 def against_start(
     condition: Condition, told: Sequence[tuple[int, float]], looked: Iterable[tuple[int, float]]
 ) -> Iterator[Judged]:
-    """The change since the start as a share of it; nothing is said until the start is over, nor of one that is 0."""
+    """Yield the change relative to the mean of the first values; nothing until these are over or if the mean is 0."""
     if len(told) <= condition.first:
         return
     start = fmean(value for _, value in told[: condition.first])
@@ -138,9 +139,9 @@ def against_start(
 
 
 def overfitted(held_out: Sequence[Value], training: Sequence[Value], over: int = 5) -> list[Value]:
-    """How far each held-out look is below the best one before it, while training did not fall since that one; else 0.
+    """Return how far each held-out evaluation is below the best so far, if training did not fall since then; else 0.
 
-    The training reward of a look is the mean over its step and the few before it.
+    The training reward at an evaluation is the mean over its step and up to `over` - 1 steps before it.
     """
     looks = [(step, value) for step, value in held_out if value is not None]
     trained = [(step, value) for step, value in training if value is not None]

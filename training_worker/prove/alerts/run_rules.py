@@ -1,4 +1,4 @@
-"""Ready-made rules about the run itself, and about whether it learns."""
+"""Preset alert rules about run status and learning."""
 
 from .preset import Preset
 

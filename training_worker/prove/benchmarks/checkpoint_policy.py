@@ -1,4 +1,4 @@
-"""A policy from a folder: a child process has loaded it and answers in JSON lines, so nobody here knows torch."""
+"""Policy from a checkpoint folder, in a child process that answers in JSON lines; this process never imports torch."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .protocol import NotRun, OutOfRoom, Policy, Style
 SPEAKER = "training_worker.trainer.policy_server"
 ROOT = Path(__file__).parents[3]
 CONFIGS = ("config.json", "adapter_config.json")
-ENDED = "the process of the model ended by itself: is there memory enough?"
+ENDED = "the model's process ended unexpectedly; it may have run out of memory"
 
 
 class NoPolicy(Exception):
-    """A folder that holds no policy; says why."""
+    """A folder that holds no usable policy; the message says why."""
 
 
 class Local:
-    """The child process of one folder, asked by several threads at once. Use it in a `with`. Raises NoPolicy."""
+    """The child process of one folder. Thread-safe. Use it as a context manager. Raises NoPolicy."""
 
     def __init__(self, folder: Path, temperature: float = 0.0, answer: int = 512):
         if not any((folder / name).is_file() for name in CONFIGS):
@@ -44,11 +44,11 @@ class Local:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the parent to answer
+            start_new_session=True,  # only the parent should receive Ctrl-C
         )
         assert self.process.stdin and self.process.stdout
         self.said, self.heard = self.process.stdout, self.process.stdin
-        told = json.loads(self.said.readline() or '{"error": "its process ended by itself"}')
+        told = json.loads(self.said.readline() or '{"error": "its process ended unexpectedly"}')
         if "error" in told:
             self.close()
             raise NoPolicy(f"{folder} cannot be evaluated: {told['error']}")
@@ -72,10 +72,10 @@ class Local:
         try:
             self.heard.close()
         except OSError:
-            return  # what was not sent yet
+            return  # unsent data
 
     def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], trial: int = 1) -> dict[str, Any]:
-        """What is sampled depends on the conversation and the trial alone. Raises NotRun."""
+        """Request an answer; the sample depends on the conversation and the trial alone. Raises NotRun."""
         said = [{"role": one.role, "content": one.content} for one in messages]
         number, answer = next(self.numbers), Future[dict[str, Any]]()
         line = json.dumps({"id": number, "messages": said, "tools": list(tools), "trial": trial}) + "\n"
@@ -91,20 +91,20 @@ class Local:
         return answer.result()
 
     def hear(self) -> None:
-        """Hand every answer to who waits for it, until the process ends; who then waits still is told so."""
+        """Deliver each answer to its caller until the process ends, then fail the callers that still wait."""
         for line in self.said:
             try:
                 answer = dict(json.loads(line))
                 self.waiting.pop(answer["id"]).set_result(answer)
             except (ValueError, KeyError):
-                break  # a line that was cut off: the process is gone
+                break  # a truncated line: the process is gone
         with self.lock:
             self.ended = True
             for answer_to in self.waiting.values():
                 answer_to.set_exception(NotRun(ENDED))
 
     def policy(self, style: Style = "tools", model: str = "") -> Policy:
-        """Known by its weights, not by where they are; called `model`, or as its folder is."""
+        """Return the policy, identified by its weights, not their path; its name is `model` or that of the folder."""
         return Policy(
             model=model or self.folder.name,
             speak=lambda item: CheckpointChatModel(self, item.trial),
@@ -115,7 +115,7 @@ class Local:
 
 
 class CheckpointChatModel:
-    """The policy in one conversation."""
+    """The checkpoint's chat model for one conversation."""
 
     def __init__(self, local: Local, trial: int = 1):
         self.local, self.trial, self.tokens = local, trial, 0

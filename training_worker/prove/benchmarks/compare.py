@@ -1,4 +1,4 @@
-"""Two evaluations side by side, task by task: what flipped each way, and whether that may be chance."""
+"""Paired comparison of two evaluations, task by task: flips in each direction, and their significance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .protocol import Identity, Result, task_of
 from .report import by_task
 
 PERMUTATIONS = 9999
-AT_ONCE = 1_000_000  # values that are held in memory for it
+AT_ONCE = 1_000_000  # values of the permutation test in memory at a time
 
 
 class NotComparable(Exception):
-    """Two evaluations that say nothing about each other; says why."""
+    """Two evaluations that cannot be compared; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
     """The tasks that both ran: the mean of each side, their difference and its 95% bootstrap interval over tasks.
 
-    `gained` are worth more the second time and `lost` less. `p` is two-sided, of the sign-flip permutation test; where
-    every task is passed or not, that is McNemar's exact test. `goals` is the goal success of each side, None where it
-    was not measured.
+    `gained` are the tasks with a higher value in the second evaluation, `lost` those with a lower one. `p` is the
+    two-sided p-value of the sign-flip permutation test; for tasks that pass or fail, that is McNemar's exact test.
+    `goals` is the goal success of each side, None where it was not measured.
     """
 
     items: int
@@ -43,22 +43,22 @@ class Paired:
 
 
 def require_comparable(first: Identity, second: Identity) -> None:
-    """Raises NotComparable for other benchmarks, and for other versions or settings of one."""
+    """Raise NotComparable where the benchmarks, or their versions or settings, differ."""
     if (first.benchmark, first.version) != (second.benchmark, second.version):
         raise NotComparable(
-            f"Scores of {first.benchmark} {first.version} and {second.benchmark} {second.version} do not compare: "
+            f"Scores of {first.benchmark} {first.version} and {second.benchmark} {second.version} are not comparable: "
             "evaluate both models on one version."
         )
     other = [name for name in first.settings | second.settings if first.settings.get(name) != second.settings.get(name)]
     if other:
         raise NotComparable(
-            f"Both ran {first.benchmark} with another {' and '.join(sorted(other))}, so their scores do not compare: "
-            "evaluate both models with the same."
+            f"Both ran {first.benchmark}, but with different {' and '.join(sorted(other))}, so their scores are not "
+            "comparable: evaluate both models with the same settings."
         )
 
 
 def paired(first: Mapping[str, Result], second: Mapping[str, Result]) -> Paired:
-    """Raises NotComparable when no task was run by both."""
+    """Compare two evaluations on the tasks that both ran. Raises NotComparable when there are none."""
     sides = [by_task(list(side.values())) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())
     if not both:
@@ -90,11 +90,11 @@ def mean(values: Sequence[float]) -> float:
 
 
 def by_chance(gains: Sequence[float]) -> float:
-    """The p-value of gains that, under chance alone, had either sign with equal probability."""
+    """Return the p-value of gains under the null hypothesis that either sign is equally likely."""
     if set(gains) <= {-1.0, 0.0, 1.0}:
         return mcnemar(gains.count(1.0), gains.count(-1.0))
     if len(gains) == 1:
-        return 1.0  # of one task, either sign is as far from nothing
+        return 1.0  # with one task, both signs are equally extreme
     import numpy as np
     from scipy.stats import permutation_test
 
@@ -110,7 +110,7 @@ def by_chance(gains: Sequence[float]) -> float:
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """The exact test: under chance alone, what flips goes either way with equal probability (McNemar 1947)."""
-    from scipy.stats import binomtest  # half a second that only comparisons pay
+    """Return the p-value of McNemar's exact test: by chance, flips in either direction are equally likely (1947)."""
+    from scipy.stats import binomtest  # takes half a second, so only comparisons import it
 
     return float(binomtest(gained, gained + lost, 0.5).pvalue) if gained + lost else 1.0

@@ -1,8 +1,8 @@
-"""Contamination: whether what users ask in a training set shares a long run of words with a benchmark's own texts.
+"""Contamination check: user texts of a training set that share a long run of words with a benchmark's texts.
 
 A run is long from n words on, 8 by default: GPT-3's check took 13 (arXiv 2005.14165, appendix C), PaLM's 8 (arXiv
-2204.02311, section 8). A request to a tool has some twenty words, so 13 would see little; what is found is shown to a
-person and nothing is dropped by itself, so that too much is better than too little.
+2204.02311, section 8). A request to a tool has about twenty words, so 13 would find little. A person reviews the hits
+and nothing is dropped automatically, so false positives are better than misses.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .environment import NotInstalled
 from .registry import KNOWN, NotKnown, opened
 
 LONG = 8
-SHORTEST = 3  # words of a text that is one of a benchmark's where all of it is the same
+SHORTEST = 3  # words of the shortest text that counts as a benchmark's when all its words are equal
 OURS = frozenset({"worlds", "generalisation", "behaviour"})
-"""They speak the training data's language on purpose; what has to be apart there are the worlds."""
+"""Benchmarks that use the training data's language on purpose; only their worlds must differ."""
 WORD = re.compile(r"\w+")
 Gram = tuple[str, ...]
-Texts = Mapping[str, Sequence[tuple[str, str]]]  # by benchmark: items and what a user says there
-Index = dict[Gram, dict[tuple[str, str], None]]  # in which items of which benchmarks n words follow one another
+Texts = Mapping[str, Sequence[tuple[str, str]]]  # by benchmark: item ids and user texts
+Index = dict[Gram, dict[tuple[str, str], None]]  # the (benchmark, item) pairs of each n-gram
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A training conversation and an item of a benchmark that share a run of words; `words` is the longest."""
+    """A training conversation and a benchmark item that share a run of words; `words` is the longest run."""
 
     example: str
     benchmark: str
@@ -43,7 +43,7 @@ class Hit:
 
 @dataclass
 class Checked:
-    """What was compared, and every pair that was found; `left_out` says of other benchmarks why."""
+    """The texts compared and all hits; `left_out` gives the reason for each benchmark that was not compared."""
 
     texts: dict[str, int]
     left_out: dict[str, str]
@@ -55,9 +55,9 @@ class Checked:
 def texts_of(
     root: Path, options: Mapping[str, Mapping[str, str]]
 ) -> tuple[dict[str, list[tuple[str, str]]], dict[str, str]]:
-    """What the benchmarks of others have users say, by benchmark; and of those that do not tell, why.
+    """Return the user texts of external benchmarks by name, and for each one without texts the reason.
 
-    `root` is the folder of benchmarks, `options` are theirs by name.
+    `root` is the folder of benchmarks, `options` holds their options by name.
     """
     texts, left_out = dict[str, list[tuple[str, str]]](), dict[str, str]()
     for name in (name for name in KNOWN if name not in OURS):
@@ -67,14 +67,14 @@ def texts_of(
                 if tell:
                     texts[name] = list(tell())
                 else:
-                    left_out[name] = f"{KNOWN[name].title} does not tell its texts."
+                    left_out[name] = f"{KNOWN[name].title} does not provide its texts."
         except (ChildFailed, EndpointFailed, NotInstalled, NotKnown, UnreadableData) as reason:
             left_out[name] = str(reason)
     return texts, left_out
 
 
 def check(examples: Iterable[Example], texts: Texts, left_out: Mapping[str, str], n: int = LONG) -> Checked:
-    """Compare what users say in training conversations with these texts."""
+    """Compare the user turns of training conversations with these texts."""
     found = Checked({name: len(told) for name, told in texts.items()}, dict(left_out))
     index = index_of(texts, n)
     for example in examples:
@@ -85,7 +85,7 @@ def check(examples: Iterable[Example], texts: Texts, left_out: Mapping[str, str]
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation."""
+    """Return the words of a text in lower case, without punctuation."""
     return WORD.findall(text.casefold())
 
 
@@ -103,7 +103,7 @@ def index_of(texts: Texts, n: int) -> Index:
 
 
 def hits(example: Example, index: Index, n: int) -> list[Hit]:
-    """The items that share a run with a conversation's user turns."""
+    """Return the benchmark items that share a run with a conversation's user turns."""
     longest: dict[tuple[str, str], list[str]] = {}
     for turn in example.turns:
         words, running = words_of(turn), dict[tuple[str, str], int]()
@@ -116,7 +116,7 @@ def hits(example: Example, index: Index, n: int) -> list[Hit]:
 
 
 class Screen:
-    """Holds out imported conversations that share a text with a benchmark, and counts them by benchmark."""
+    """A filter that holds out imported conversations that share a text with a benchmark, counted by benchmark."""
 
     def __init__(self, texts: Texts, left_out: Mapping[str, str]):
         self.texts, self.left_out = texts, dict(left_out)
@@ -124,18 +124,18 @@ class Screen:
 
     @classmethod
     def of_installed(cls, root: Path) -> Screen:
-        """With the texts of the benchmarks that are installed in this folder, read when they are first needed."""
+        """Return a screen with the texts of the benchmarks installed in this folder, read on first use."""
         return Installed(root)
 
     def screened(self, example: Example) -> Example:
-        """The example; held out where it is an imported one for training that has a text of a benchmark."""
+        """Return the example; an imported training example that has a text of a benchmark becomes held out."""
         if not example.source or example.split != "train" or not (found := self.benchmarks(example)):
             return example
         self.held_out.update(found)
         return replace(example, split="held_out")
 
     def benchmarks(self, example: Example) -> set[str]:
-        """The benchmarks with which it shares a long run of words, or all words of a short turn."""
+        """Return the benchmarks that share a long run of words, or a whole short turn, with the example."""
         whole = {one for turn in example.turns for one in self.short.get(tuple(words_of(turn)), ())}
         return whole | {hit.benchmark for hit in hits(example, self.index, LONG)}
 
@@ -145,7 +145,7 @@ class Screen:
 
     @cached_property
     def short(self) -> dict[Gram, set[str]]:
-        """The benchmarks of each text that is too short to share a long run."""
+        """Benchmarks by text, for texts too short to share a long run."""
         found: dict[Gram, set[str]] = {}
         for benchmark, told in self.texts.items():
             for _, text in told:
@@ -154,14 +154,14 @@ class Screen:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """How many are held out by benchmark, with how many texts of which all were compared, and with which not."""
+        """Return the held-out counts by benchmark, the number of texts compared, and the benchmarks not compared."""
         compared = {name: len(told) for name, told in self.texts.items()}
         found = {"held_out": dict(sorted(self.held_out.items())), "compared": compared}
         return {**found, "not_compared": sorted(self.left_out)}
 
 
 class Installed(Screen):
-    """A screen that opens the benchmarks at the first conversation that might share something with them."""
+    """A screen that opens the benchmarks on first use."""
 
     def __init__(self, root: Path):
         super().__init__({}, {})

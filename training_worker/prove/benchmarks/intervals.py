@@ -1,4 +1,4 @@
-"""Scores and their 95% intervals: what a share, a graded mean, and a mean of such means may be by chance."""
+"""Scores with 95% confidence intervals: of a share, of a graded mean, and of a mean of such means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Score:
-    """Accuracy from 0 to 1, and its 95% interval."""
+    """An accuracy from 0 to 1 and its 95% interval."""
 
     accuracy: float
     low: float
@@ -21,9 +21,9 @@ class Score:
 
 
 def scored(values: Sequence[float]) -> Score | None:
-    """The mean of what each task is worth (0 to 1), with a percentile bootstrap interval over tasks (Efron 1979).
+    """Return the mean of the tasks' values (0 to 1) with a percentile bootstrap interval over tasks (Efron 1979).
 
-    Where all are worth the same, resampling knows nothing: then the interval is Wilson's. None of nothing.
+    Where all values are equal, resampling tells nothing and the interval is Wilson's. None for no values.
     """
     if not values:
         return None
@@ -35,8 +35,8 @@ def scored(values: Sequence[float]) -> Score | None:
 
 
 def bootstrapped(values: Sequence[float]) -> tuple[float, float]:
-    """The same for the same values in any order."""
-    import numpy as np  # these two take half a second that only a report pays
+    """Return the bootstrap interval of a mean; independent of the order of the values."""
+    import numpy as np  # these two take half a second, so only a report imports them
     from scipy.stats import bootstrap
 
     found = bootstrap(
@@ -46,7 +46,7 @@ def bootstrapped(values: Sequence[float]) -> tuple[float, float]:
 
 
 def wilson(share: float, run: int) -> Score | None:
-    """A share of `run` tasks with Wilson's interval (Wilson 1927); None of nothing."""
+    """Return a share of `run` tasks with Wilson's interval (Wilson 1927); None for no tasks."""
     if not run:
         return None
     z2 = Z * Z
@@ -56,7 +56,7 @@ def wilson(share: float, run: int) -> Score | None:
 
 
 def mean(scores: Sequence[Score]) -> Score:
-    """The unweighted mean; its interval from those of its parts, taken as independent (MOVER, Zou and Donner 2008)."""
+    """Return the unweighted mean; its interval combines those of its independent parts (MOVER, Zou and Donner 2008)."""
     number = len(scores)
     share = sum(one.accuracy for one in scores) / number
     below = math.sqrt(sum((one.accuracy - one.low) ** 2 for one in scores)) / number

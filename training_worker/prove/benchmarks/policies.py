@@ -1,4 +1,4 @@
-"""Policies behind an OpenAI-compatible endpoint: with tool calls, or with tools told in a prompt."""
+"""Policies behind an OpenAI-compatible endpoint: with tool calls, or with tools described in a prompt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .protocol import Item, NotRun, OutOfRoom, Policy, Style
 
 
 class EndpointChatModel:
-    """An endpoint in one conversation; the calls it makes stand in its text, Hermes style."""
+    """An endpoint's chat model for one conversation; its calls are in its text, Hermes style."""
 
     def __init__(self, endpoint: Endpoint, sampling: Mapping[str, Json]):
         self.endpoint, self.sampling, self.tokens = endpoint, sampling, 0
@@ -25,12 +25,12 @@ class EndpointChatModel:
         except EndpointFailed as reason:
             raise NotRun(str(reason)) from None
         self.tokens += answer.tokens
-        words = HERMES.words(answer.text)  # tags beside the API's own calls would be read as calls once more
+        words = HERMES.words(answer.text)  # tags in the text would be parsed as calls in addition to the API's own
         return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
 
 
 def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: float | None = None) -> Policy:
-    """The model of an endpoint. None leaves the temperature to its server; each trial of a task has its own seed."""
+    """Return the policy of an endpoint. Temperature None: the server's. Each trial of a task has its own seed."""
     sampling: dict[str, Json] = {} if temperature is None else {"temperature": temperature}
     return Policy(
         model=endpoint.settings.model,
@@ -43,5 +43,5 @@ def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: flo
 
 
 def silent(item: Item) -> ChatModel:
-    """A model that never says a word: the baseline that does nothing."""
+    """Return a model that says nothing: the do-nothing baseline."""
     return Scripted([])

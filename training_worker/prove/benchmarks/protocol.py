@@ -1,4 +1,4 @@
-"""What a benchmark is, what it is run on, and what comes of an item: the vocabulary of an evaluation."""
+"""Vocabulary of an evaluation: benchmarks, items, policies and results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ TRIAL = re.compile(r"#[0-9]+\Z")
 
 
 class NotKnown(Exception):
-    """A benchmark, a category or an option that there is not; says which there are."""
+    """An unknown benchmark, category or option; the message lists the known ones."""
 
 
 class NotRun(Exception):
-    """An item that could not be run or scored for a reason outside the policy; says which. It counts in no score."""
+    """An item that could not be run or scored for a reason outside the policy, which the message gives.
+
+    It counts in no score.
+    """
 
 
 class OutOfRoom(Exception):
-    """A conversation that is longer than the model reads; says how long both are. That is the model's own limit."""
+    """A conversation longer than the model's context; the message gives both lengths. That is the model's own limit."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +43,20 @@ class Item:
 
     @property
     def task(self) -> str:
-        """What the trials of a task share: the id of the first."""
+        """The task of this trial: the id of its first trial."""
         return task_of(self.id)
 
 
 def task_of(id: str) -> str:
-    """The task that an item is a trial of."""
+    """Return the task that an item is a trial of."""
     return id.rpartition("#")[0] if TRIAL.search(id) else id
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What results are kept by: what was evaluated on what, and how it was asked. Equal identities share results.
+    """The key of stored results: model, benchmark, prompting style and sampling. Equal identities share results.
 
-    `settings` are those of the benchmark that change what a score means.
+    `settings` are the benchmark's settings that change what a score means.
     """
 
     benchmark: str
@@ -66,12 +69,12 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """A model that is evaluated.
+    """A model to evaluate.
 
-    `speak` opens a chat model for one item, whose `reply` may raise NotRun and OutOfRoom; a `tokens` attribute of it
-    says what it used. With the style "tools" it is given tool schemas, and its texts are read by `format`; with
-    "prompt" the benchmark describes tools in the system text and reads the answer in the notation it asked for there.
-    `kind` tells a model from the two that show that a benchmark is sound: nobody has to be asked to talk with those.
+    `speak` opens a chat model for one item, whose `reply` may raise NotRun and OutOfRoom; its optional attribute
+    `tokens` counts the tokens it used. With the style "tools" it gets tool schemas, and `format` parses its texts; with
+    "prompt" the benchmark describes tools in the system text and parses the answer in the notation it asked for there.
+    `kind` separates models from the two baselines that show that a benchmark is sound; these need no simulated user.
     """
 
     model: str
@@ -84,11 +87,11 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What became of an item that was run.
+    """The result of an item that was run.
 
-    `failure` names the kind of failure, "" when it passed; `why` is the benchmark's own word for it. `score`, from 0
-    to 1, is of benchmarks that grade; the others leave it out. `steps` counts what the policy was asked, `tokens` what
-    that took as far as the policy tells, `seconds` all of the item.
+    `failure` names the kind of failure, "" when it passed; `why` is the benchmark's own message. `score`, from 0 to 1,
+    is for benchmarks that grade; the others leave it out. `steps` counts the requests to the policy, `tokens` the
+    tokens it reports, `seconds` the time of the whole item.
     """
 
     item: str
@@ -104,20 +107,20 @@ class Result:
 
     @property
     def value(self) -> float:
-        """What it counts in the accuracy of its category, from 0 to 1."""
+        """The item's value in the accuracy of its category, from 0 to 1."""
         return float(self.passed) if self.score is None else self.score
 
 
 class Benchmark(Protocol):
-    """Items, and its own judgement of a policy on one. Threads may share it.
+    """A set of items, and the scoring of a policy on each. Thread-safe.
 
-    `version` names the benchmark's own data and code, so that results of two versions are never mixed; an attribute
-    `settings` may tell what else they depend on (see Identity), `groups` which categories count as one in the overall
-    score, and `absent` why a category has no items. One that knows its ground truth has a method `oracle`, which opens
-    a chat model that speaks it, as `Policy.speak` does; one that others wrote has `texts`, which yields what users say
-    in it, as pairs of an item's id and a text (see contamination.py). One that cannot run every policy has a method
-    `require`, which raises NotKnown or EndpointFailed for such a policy before anything is run. An item that is a
-    further trial is attempted like its task (`item.task`), and its result has the id of the trial.
+    `version` names the benchmark's own data and code, so that results of two versions are never mixed. Optional
+    attributes: `settings` are other things that results depend on (see Identity), `groups` the categories that count as
+    one in the overall score, `absent` the reasons why categories have no items. Optional methods: `oracle` opens a chat
+    model that answers with the ground truth, as `Policy.speak` does; `texts`, for external benchmarks, yields pairs of
+    an item's id and a user text (see contamination.py); `require` raises NotKnown or EndpointFailed, before anything
+    runs, for a policy that the benchmark cannot run. A further trial runs like its task (`item.task`), and its result
+    has the id of the trial.
     """
 
     name: str
@@ -127,14 +130,14 @@ class Benchmark(Protocol):
     def categories(self) -> tuple[str, ...]: ...
 
     def items(self) -> Sequence[Item]:
-        """All items, category by category."""
+        """Return all items, category by category."""
 
     def attempt(self, item: Item, policy: Policy) -> Result:
         """Run a policy on an item and score it. Raises NotRun."""
 
 
 def identity_of(benchmark: Benchmark, policy: Policy) -> Identity:
-    """Of a benchmark without settings they are none."""
+    """Return the identity of results of a policy on a benchmark."""
     settings = getattr(benchmark, "settings", {})
     return Identity(
         benchmark.name, benchmark.version, policy.model, policy.style, dict(policy.sampling), dict(settings)
@@ -144,7 +147,7 @@ def identity_of(benchmark: Benchmark, policy: Policy) -> Identity:
 def selected(
     items: Sequence[Item], categories: Sequence[str] = (), limit: int | None = None, trials: int = 1
 ) -> tuple[Item, ...]:
-    """The items of these categories (all by default), the first `limit` of each, every one of them `trials` times."""
+    """Return the first `limit` items of each of these categories (all by default), each item `trials` times."""
     seen: dict[str, int] = {}
     chosen = []
     for item in items:

@@ -1,7 +1,7 @@
-"""The scores that the paper reports, in percent: reference rows beside our own, never ranked among them.
+"""Scores that the paper reports, in percent: unranked reference rows next to measured ones.
 
-Source: arXiv 2606.03892 v2 (CC BY 4.0). It says no versions of the benchmarks, so nothing here compares with a score of
-ours to the point. `python -m training_worker.prove.benchmarks.published_scores` prints the tables of
+Source: arXiv 2606.03892 v2 (CC BY 4.0). It states no versions of the benchmarks, so these scores are not exactly
+comparable with measured ones. `python -m training_worker.prove.benchmarks.published_scores` prints the tables of
 docs/evaluation.md.
 """
 
@@ -25,14 +25,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 BENCHMARKS = tuple(COLUMNS)
 MEASURED: Mapping[str, str] = {
     "bfcl": "BFCL Multi-Turn: base, missing parameter, missing function, long context.",
-    "tau2": "tau2-bench: in the paper the user is played by Qwen3-VL-235B-A22B-Instruct.",
+    "tau2": "tau2-bench: the paper's user simulator is Qwen3-VL-235B-A22B-Instruct.",
     "teval": "T-Eval: the mean of the JSON and string formats.",
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a model got on a benchmark at one stage, by column (COLUMNS, then overall) as far as the paper tells."""
+    """Scores of a model on a benchmark at one stage, by column (COLUMNS, then overall), as far as the paper states."""
 
     benchmark: str
     model: str
@@ -46,9 +46,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Variant:
-    """A training of the paper's that differs in one thing: the overall score it led to on each benchmark.
+    """A variant of the paper's training that differs in one thing, with its overall score on each benchmark.
 
-    `change` is against the full recipe with the same model.
+    `change` is the difference to the full recipe with the same model.
     """
 
     model: str
@@ -88,7 +88,7 @@ MAIN = (
     row("teval", "Granite-4.1-8B", "PROVE", 94.7, 69.7, 63.7, 91.7, 76.9, 70.8, 77.9),
 )
 
-# Overall scores only: supervised on the same data, other teachers, and rewards without a component.
+# Overall scores only: supervised fine-tuning on the same data, other teachers, and rewards without a component.
 SUPERVISED = {
     "Qwen3-4B": (26.2, 19.6, 74.7),
     "Qwen3-8B": (22.4, 11.5, 76.3),
@@ -106,13 +106,13 @@ ABLATIONS = {
     "flat budget (beta = 0)": (-6.6, -3.1, 0.4),
 }
 
-# The training set by kind (section 2); of those to abstain from, 806 are from When2Call and 316 from xLAM-irrelevance.
+# The training set by kind (section 2); of the irrelevance examples, 806 are from When2Call, 316 from xLAM-irrelevance.
 TRAINING_SET = {"chain": 10_895, "missing_function": 1_500, "irrelevance": 1_122}
 STEPS = (0, 150, 350)  # of training, at which Figure 4 shows the components
 
 
 def rows(benchmark: str) -> tuple[Row, ...]:
-    """The paper's rows of a benchmark, model by model: base, PROVE, SFT; none of a benchmark it does not have."""
+    """Return the paper's rows of a benchmark, model by model (base, PROVE, SFT); none for one it does not report."""
     return tuple(one for model in MODELS for one in (*main(benchmark, model), *supervised(benchmark, model)))
 
 
@@ -126,7 +126,7 @@ def supervised(benchmark: str, model: str) -> Iterator[Row]:
 
 
 def variants() -> tuple[Variant, ...]:
-    """The other teacher, and the ablations of the reward; what the paper tells as a change is added to its full row."""
+    """Return the other teacher and the reward ablations; changes in the paper are added to its full row."""
     taught = (variant(model, TEACHER, scores=dict_of(numbers)) for model, numbers in TAUGHT.items())
     ablated = (variant(ABLATED, what, change=dict_of(numbers)) for what, numbers in ABLATIONS.items())
     return (*taught, *ablated)
@@ -147,7 +147,7 @@ def variant(
 
 
 def model_like(name: str) -> str | None:
-    """The paper's model that a name speaks of: `Qwen/Qwen3-4B-Instruct-2507` is its Qwen3-4B; None of any other."""
+    """Return the paper's model that a name contains (`Qwen/Qwen3-4B-Instruct-2507` is Qwen3-4B), or None."""
     plain = letters(name)
     return next((model for model in MODELS if letters(model) in plain), None)
 
@@ -157,7 +157,7 @@ def letters(name: str) -> str:
 
 
 def table(benchmark: str) -> str:
-    """The rows of a benchmark as Markdown."""
+    """Return the rows of a benchmark as Markdown."""
     columns = (*COLUMNS[benchmark], OVERALL)
     lines = [f"| model | | {' | '.join(columns)} |", "| --- " * (len(columns) + 2) + "|"]
     for one in rows(benchmark):
@@ -167,7 +167,7 @@ def table(benchmark: str) -> str:
 
 
 def variant_table() -> str:
-    """The paper's other trainings as Markdown: overall scores, and the change against the full recipe."""
+    """Return the paper's training variants as Markdown: overall scores, and the change to the full recipe."""
     lines = [f"| model | trained with | {' | '.join(BENCHMARKS)} |", "| --- " * (len(BENCHMARKS) + 2) + "|"]
     for one in variants():
         cells = (f"{one.scores[name]:.1f} ({one.change[name]:+.1f})" for name in BENCHMARKS)

@@ -1,4 +1,4 @@
-"""The benchmarks there are: what each measures, what it needs, and how it is opened."""
+"""Registry of benchmarks: what each measures, what it needs, and how to open it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
 
 @dataclass(frozen=True)
 class Option:
-    """Something a benchmark takes beside the policy: its name, what it is, and what it is by default ("" is nothing).
+    """An option of a benchmark: name, description and default ("" is none).
 
-    A `dataset` is the folder of one; at the browser it is chosen, as nobody there may name a folder.
+    A `dataset` option is a folder; browser users select a dataset instead, as they must not name folders.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """A benchmark by name. `opens` is given the folder of all benchmarks and the options, each with a value.
+    """A registered benchmark. `opens` gets the folder of all benchmarks and the options, each with a value.
 
-    It raises NotInstalled, NotKnown for an option's value, and what the benchmark itself raises. `temperature` is the
-    benchmark's own; `installs` gets its package, where it has one that can be got; `looks` for what it needs, and
-    raises NotInstalled.
+    `opens` raises NotInstalled, NotKnown for an option's value, and what the benchmark itself raises. `temperature` is
+    the benchmark's own; `installs` installs its package, where there is one to install; `looks` raises NotInstalled
+    where something it needs is missing.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Known:
     looks: Callable[[Path], object] | None = None
 
     def missing(self, root: Path) -> str:
-        """What it needs and does not have, and how to get it; "" when nothing is known to be missing."""
+        """Return what the benchmark lacks and how to get it; "" when nothing is known to be missing."""
         try:
             if self.looks:
                 self.looks(root)
@@ -77,7 +77,7 @@ def open_bfcl(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
 
 
 def ours(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
-    """How a benchmark on our own servers is opened: by its options, and with the site's graph of tools."""
+    """Return an opener for a benchmark on our own servers; it takes the options and the site's tool graph."""
 
     @contextmanager
     def opens(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
@@ -91,16 +91,18 @@ def ours(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
 
 
 def making(count: int) -> tuple[Option, ...]:
-    """What those are made by."""
+    """Return the options of benchmarks on our own servers; `count` is the default number of items per category."""
     return (
-        Option("seed", "0 to 40; names the held-out worlds, and all that is drawn in them", str(SEED)),
-        Option("count", "how many items a category has", str(count)),
+        Option("seed", "0 to 40; selects the held-out worlds and all random choices in them", str(SEED)),
+        Option("count", "number of items per category", str(count)),
         Option(
             "servers",
-            "with commas between, or all; empty: those that the policy was trained on, or all where nobody knows",
+            "comma-separated, or all; empty: those that the policy was trained on, or all if unknown",
         ),
-        Option("candidates", "the most tools that a conversation shows, 8 to 64", "24"),
-        Option("manner", "how users speak: as by the paper's recipe, or plain, as the small policy was shown", "paper"),
+        Option("candidates", "maximum number of tools per conversation, 8 to 64", "24"),
+        Option(
+            "manner", "user language: paper (the paper's recipe) or plain (as the small policy was trained)", "paper"
+        ),
     )
 
 
@@ -111,8 +113,8 @@ def install_bfcl(root: Path) -> Path:
 
 @contextmanager
 def open_tau2(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
-    """Raises EndpointFailed, too."""
-    from .tau2.benchmark import Tau2  # a second, for clients of an API, that only an evaluation pays
+    """Open tau2-bench. Also raises EndpointFailed."""
+    from .tau2.benchmark import Tau2  # API clients take a second to import, so only an evaluation does
     from .tau2.user import user_endpoint
 
     if options["split"] not in SPLITS:
@@ -160,10 +162,8 @@ KNOWN = {
             categories=DOMAINS,
             opens=open_tau2,
             options=(
-                Option(
-                    "user_url", "address of the API of the model that plays the user, that of PROVE_LLM_URL if empty"
-                ),
-                Option("user_model", "name of that model, that of PROVE_LLM_MODEL if empty"),
+                Option("user_url", "address of the API of the model that plays the user; PROVE_LLM_URL if empty"),
+                Option("user_model", "name of that model; PROVE_LLM_MODEL if empty"),
                 Option("split", f"tau2's split of tasks: {', '.join(SPLITS)}", "base"),
             ),
             installs=install_tau2,
@@ -172,12 +172,12 @@ KNOWN = {
         Known(
             name="teval",
             title="T-Eval",
-            about="Six skills of tool use one by one, answered as JSON and as plain text, scored by T-Eval's rules.",
+            about="Six tool-use skills, each tested separately as JSON and as plain text, scored by T-Eval's rules.",
             categories=teval.CATEGORIES,
             opens=open_teval,
             options=(
-                Option("data", "the folder of its *_v2.json files, as seen from that of the benchmarks", "teval"),
-                Option("embedding", "the folder of the model that compares sentences", "teval-embedding"),
+                Option("data", "folder of its *_v2.json files, relative to the benchmarks folder", "teval"),
+                Option("embedding", "folder of the model that compares sentences", "teval-embedding"),
             ),
             installs=install_teval,
             looks=lambda root: teval.files_in(root / "teval"),
@@ -185,30 +185,30 @@ KNOWN = {
         Known(
             name="worlds",
             title="Held-out worlds",
-            about="Conversations in worlds of our servers that no training has seen, judged by calls and final state.",
+            about="Conversations in worlds of our servers unseen in training, judged by calls and final state.",
             categories=SERVERS,
             opens=ours(worlds),
             options=(
                 *making(20),
-                Option("data", "instead: a data set; its held-out conversations", kind="dataset"),
+                Option("data", "dataset whose held-out conversations are used instead", kind="dataset"),
             ),
         ),
         Known(
             name="generalisation",
             title="Generalisation to servers kept out",
-            about="The same on servers that a policy was trained on, and on servers kept out of its training.",
+            about="The same measure on servers used in the policy's training and on servers kept out of it.",
             categories=(SEEN, KEPT_OUT),
             opens=ours(generalisation),
             options=(
                 *making(100),
-                Option("kept_out", "the servers kept out of training, with commas between", DEFAULT),
-                Option("data", "the training set, to be checked to know nothing of them", kind="dataset"),
+                Option("kept_out", "servers kept out of training, comma-separated", DEFAULT),
+                Option("data", "training set, checked to contain none of their tools", kind="dataset"),
             ),
         ),
         Known(
             name="behaviour",
             title="Behaviour suite",
-            about="What a policy does, or leaves, where a task has a catch: seven behaviours, judged by programs.",
+            about="What a policy does, or avoids, where a task has a catch: seven behaviours, judged by programs.",
             categories=BEHAVIOURS,
             opens=ours(behaviours),
             options=making(25),
@@ -218,14 +218,14 @@ KNOWN = {
 
 
 def known(name: str) -> Known:
-    """Raises NotKnown."""
+    """Return the benchmark of a name. Raises NotKnown."""
     if name not in KNOWN:
         raise NotKnown(f"There is no benchmark {name!r}; there are {', '.join(KNOWN)}.")
     return KNOWN[name]
 
 
 def opened(name: str, root: Path, options: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
-    """Raises NotKnown, NotInstalled, and what the benchmark itself raises."""
+    """Open a benchmark by name. Raises NotKnown, NotInstalled, and what the benchmark itself raises."""
     one = known(name)
     there = {option.name: option.default for option in one.options}
     if unknown := sorted(options.keys() - there.keys()):

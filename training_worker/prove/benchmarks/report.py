@@ -1,4 +1,4 @@
-"""A report: accuracy of each category with its interval, what failed and how, and what was not run."""
+"""Evaluation report: accuracy of each category with its interval, failures by kind, and items that were not run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from .protocol import Identity, Item, Result, task_of
 
 @dataclass(frozen=True, kw_only=True)
 class Category:
-    """`asked` items were to be run, `run` were; the score is over those, and None when there are none.
+    """Counts and scores of one category: `asked` items were requested, `run` were run; the score is over the latter.
 
-    `pass_hat[k - 1]` is pass^k: the chance that k trials of a task, drawn without putting back, all pass; the mean over
-    the tasks with at least k trials (tau-bench, arXiv 2406.12045). `silent` is what a model that says nothing gets on
-    the same items, None where that is not known. Goal success and act accuracy are of rollouts on our own servers.
+    `score` is None when no item was run. `pass_hat[k - 1]` is pass^k: the chance that k trials of a task, drawn without
+    replacement, all pass; the mean over the tasks with at least k trials (tau-bench, arXiv 2406.12045). `silent` is the
+    accuracy of a model that says nothing on the same items, None if unknown. Goal success and act accuracy exist only
+    for rollouts on our own servers.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Group:
-    """Categories that count as one in the overall score: the mean of theirs, None unless each has one."""
+    """Categories that count as one in the overall score; `score` is their mean, None unless each has a score."""
 
     name: str
     score: Score | None
@@ -46,11 +47,11 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What an evaluation found.
+    """The outcome of an evaluation.
 
-    `overall` is None unless every category of the benchmark has a score; it is the mean of its `groups`, or of all
-    categories where it has none. `absent` says of a category why there is nothing to run. `acts` counts user turns by
-    right act and the policy's (reward/acts.py), where these are known.
+    `overall` is the mean of the benchmark's `groups`, or of all categories if it has no groups; None unless every
+    category has a score. `absent` gives for a category without items the reason. `acts` counts user turns by correct
+    act and the policy's act (reward/acts.py), where these are known.
     """
 
     identity: Identity
@@ -68,7 +69,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every item that was asked for was run."""
+        """Whether every requested item was run."""
         return all(one.run == one.asked for one in self.categories)
 
 
@@ -82,9 +83,9 @@ def report_of(
     groups: Mapping[str, Sequence[str]] | None = None,
     absent: Mapping[str, str] | None = None,
 ) -> Report:
-    """The report on these items, in whatever order they ended, beside the results of a silent model.
+    """Return the report on these items, in any order, with the results of a silent model as baseline.
 
-    `groups` are those of the benchmark: the categories of each, by name.
+    `groups` are the benchmark's groups: the categories of each, by name.
     """
     rows = tuple(
         category_of(name, [item for item in items if item.category == name], done, silent or {})
@@ -114,7 +115,7 @@ def report_of(
 
 
 def mean_of(scores: Mapping[str, Score], names: Sequence[str]) -> Score | None:
-    """None unless there is a score of each name."""
+    """Return the mean of the named scores; None unless there is a score for each name."""
     return mean([scores[name] for name in names]) if names and all(name in scores for name in names) else None
 
 
@@ -135,7 +136,7 @@ def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result], si
 
 
 def trials_of(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The results of each task."""
+    """Return the results of each task."""
     found: dict[str, list[Result]] = {}
     for result in results:
         found.setdefault(task_of(result.item), []).append(result)
@@ -143,12 +144,12 @@ def trials_of(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def by_task(results: Sequence[Result]) -> dict[str, list[float]]:
-    """What the trials of each task are worth."""
+    """Return the values of each task's trials."""
     return {task: [result.value for result in trials] for task, trials in trials_of(results).items()}
 
 
 def pass_hat(tasks: Sequence[Sequence[bool]]) -> tuple[float, ...]:
-    """pass^1, pass^2, ... up to the most trials that a task has; nothing where no task has two."""
+    """Return pass^1, pass^2, ... up to the largest number of trials of a task; empty where no task has two."""
     most = max(map(len, tasks), default=0)
     if most < 2:
         return ()

@@ -1,4 +1,4 @@
-"""An evaluation as it is asked for, by a command or a job: which policy on which benchmark; and having it done."""
+"""Evaluation requests from commands and jobs, which name a policy and a benchmark, and their execution."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from .runner import Finished, evaluate
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
-AT_ONCE = 12  # conversations with a policy of a folder: those that wait together are answered together
+AT_ONCE = 12  # parallel conversations with a policy of a folder, whose requests are batched
 SILENT = Policy(model="silent", speak=silent, kind="silent")
-# what a person is told of an evaluation that cannot be had, in the words of the exception
+# exceptions of an evaluation that cannot run; their messages are shown to the user
 TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """`source` says where the policy is: behind the endpoint `url` as `model` (the variables PROVE_LLM_... where they
-    are empty), in `folder` (which `model` then gives another name than that of the folder), or one of two that show
-    that a benchmark is sound. `temperature` None is the benchmark's own; `limit` takes the first items of each category
-    only.
+    """A request to evaluate a policy on a benchmark.
+
+    `source` says where the policy is: behind the endpoint `url` as `model` (the variables PROVE_LLM_... where these are
+    empty), in `folder` (`model` then replaces the folder's name), or one of the two baselines, oracle and silent.
+    `temperature` None is the benchmark's own; `limit` takes only the first items of each category.
     """
 
     benchmark: str
@@ -54,7 +55,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True)
 class Done:
-    """The report, the folder of its results, and the items that were to be run."""
+    """A finished evaluation: the report, the folder of its results, the requested items and their results."""
 
     report: Report
     folder: Path
@@ -72,12 +73,11 @@ def have_done(
     finished: Finished = lambda result, line: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Done:
-    """Evaluate, or go on with it. `data` is the folder of a site.
+    """Run an evaluation, or resume it. `data` is the data folder of a site.
 
-    Results are in `out`, or in a folder of their own in `kept`, which is `results` of the site's `benchmarks` by
-    default: what is installed and the data that people put there lie beside it and are never written to. `check` sees
-    what is about to be run, and may raise; `finished` and `stopping` are those of `evaluate`. Raises what is in
-    TOLD.
+    Results go to `out`, or to a separate folder in `kept`, by default `results` in the site's folder `benchmarks`;
+    installed packages and data next to it are never written to. `check` gets the benchmark and the policy before the
+    run and may raise; `finished` and `stopping` are those of `evaluate`. Raises the exceptions in TOLD.
     """
     root, one = data / "benchmarks", known(asked.benchmark)
     results_root = root / RESULTS
@@ -99,7 +99,7 @@ def have_done(
 
 
 def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Mapping[str, Result]:
-    """What a model that says nothing gets; nothing where another process is just finding that out."""
+    """Return the results of a model that says nothing; empty while another process is running it."""
     identity = identity_of(benchmark, SILENT)
     try:
         with Results(folder_of(root, identity), identity) as results:
@@ -111,7 +111,10 @@ def of_silence(benchmark: Benchmark, items: tuple[Item, ...], root: Path) -> Map
 
 @contextmanager
 def policy_of(asked: EvaluationRequest, benchmark: Benchmark, data: Path) -> Iterator[tuple[Policy, int]]:
-    """The policy, and how many items it takes at once. Raises NotKnown, NoPolicy and EndpointFailed."""
+    """Open the policy; yields it and the number of items to run in parallel.
+
+    Raises NotKnown, NoPolicy and EndpointFailed.
+    """
     temperature = known(asked.benchmark).temperature if asked.temperature is None else asked.temperature
     match asked.source:
         case "silent":
@@ -119,7 +122,7 @@ def policy_of(asked: EvaluationRequest, benchmark: Benchmark, data: Path) -> Ite
         case "oracle":
             speak = getattr(benchmark, "oracle", None)
             if speak is None:
-                raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not tell its ground truth.")
+                raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not provide its ground truth.")
             yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:

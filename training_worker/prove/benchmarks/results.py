@@ -1,4 +1,4 @@
-"""The results of one evaluation on disk: a JSON line for every finished item, so that work that was cut off goes on."""
+"""Results of an evaluation on disk: a JSON line per finished item, so that an interrupted evaluation can resume."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ..trajectory import UnreadableData, dumps, each_line, loads
 from .protocol import Identity, Result
 
 IDENTITY, ITEMS, REPORT, LOCK = "evaluation.json", "items.jsonl", "report.json", "lock"
-RESULTS = "results"  # a folder of results alone: in a job's `out`, and among the benchmarks of a site
+RESULTS = "results"  # name of the results folder in a job's `out` and in a site's `benchmarks`
 
 
 class ResultsTaken(Exception):
-    """A folder that belongs to another evaluation, or to one that is under way; says which and what to do."""
+    """A folder that belongs to another evaluation or to a running one; the message says which and what to do."""
 
 
 def folder_of(root: Path, identity: Identity) -> Path:
-    """Where the results of this identity are kept, a folder of its own."""
+    """Return the folder for the results of this identity."""
     digest = hashlib.sha256(dumps(identity).encode()).hexdigest()[:12]
     return root / identity.benchmark / f"{plain(identity.model)}-{digest}"
 
 
 def plain(model: str) -> str:
-    """A model's name as part of a folder's."""
+    """Return a model's name as part of a folder name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60].strip("-.") or "model"
 
 
 def folders_of(root: Path, benchmark: str, model: str) -> list[Path]:
-    """The folders of results of a model on a benchmark, whatever else identifies them, the newest first."""
+    """Return all folders of results of a model on a benchmark, the newest first."""
     named = re.compile(re.escape(plain(model)) + "-[0-9a-f]{12}")
     found = [file.parent for file in (root / benchmark).glob(f"*/{ITEMS}") if named.fullmatch(file.parent.name)]
     return sorted(found, key=lambda folder: ((folder / ITEMS).stat().st_mtime, folder.name), reverse=True)
 
 
 def identity_in(folder: Path) -> Identity:
-    """Whose results a folder holds. Raises ResultsTaken when it holds none."""
+    """Return the identity of a folder's results. Raises ResultsTaken when it has none."""
     try:
         return loads(Identity, (folder / IDENTITY).read_bytes())
     except (OSError, ValidationError):
@@ -50,7 +50,7 @@ def identity_in(folder: Path) -> Identity:
 
 
 def results_in(folder: Path) -> dict[str, Result]:
-    """The finished items of a folder by id; nothing there is changed. Raises UnreadableData."""
+    """Return the results of a folder by item id, without changing the folder. Raises UnreadableData."""
     path = folder / ITEMS
     if not path.exists():
         return {}
@@ -58,7 +58,7 @@ def results_in(folder: Path) -> dict[str, Result]:
 
 
 def read_complete_lines(path: Path) -> Iterator[Result]:
-    """The results of a file, without a torn last line. Raises UnreadableData."""
+    """Yield the results of a file, without an incomplete last line. Raises UnreadableData."""
     for value in each_line(Result, path):
         if isinstance(value, Result):
             yield value
@@ -67,18 +67,18 @@ def read_complete_lines(path: Path) -> Iterator[Result]:
 
 
 def torn(path: Path, number: int) -> bool:
-    """Whether a line is the last and has no end."""
+    """Return whether a line is the last one and lacks its newline."""
     data = path.read_bytes()
     return not data.endswith(b"\n") and number == data.count(b"\n") + 1
 
 
 class Results:
-    """The folder while it is written: one process at a time. Threads may share it; use it in a `with`."""
+    """A results folder open for writing, by one process at a time. Thread-safe. Use it as a context manager."""
 
     def __init__(self, folder: Path, identity: Identity):
         self.folder, self.identity, self.lock = folder, identity, Lock()
         self.done: dict[str, Result] = {}
-        self.lines: dict[str, int] = {}  # of ITEMS, from 0: where each of them is
+        self.lines: dict[str, int] = {}  # line number of each item in ITEMS, from 0
         self.written = 0
 
     def __enter__(self) -> Results:
@@ -102,7 +102,7 @@ class Results:
         self.held.close()
 
     def claim(self) -> None:
-        """Make the folder this evaluation's. Raises ResultsTaken when it is another's."""
+        """Claim the folder for this evaluation. Raises ResultsTaken when it belongs to another one."""
         path = self.folder / IDENTITY
         if not path.exists():
             replace_text(path, dumps(self.identity))
@@ -112,7 +112,7 @@ class Results:
             )
 
     def read(self) -> None:
-        """What was finished before."""
+        """Load the results of earlier runs."""
         for result in read_complete_lines(self.folder / ITEMS) if (self.folder / ITEMS).exists() else ():
             self.take(result)
 
@@ -128,7 +128,7 @@ class Results:
 
 
 def forget_torn_line(path: Path) -> None:
-    """Cut off what follows the last whole line: the process that wrote it was killed."""
+    """Truncate an incomplete last line, which a killed process leaves behind."""
     if path.exists():
         data = path.read_bytes()
         whole = data.rfind(b"\n") + 1
@@ -138,7 +138,7 @@ def forget_torn_line(path: Path) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
+    """Write a file atomically."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

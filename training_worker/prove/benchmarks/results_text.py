@@ -1,4 +1,4 @@
-"""A report, and a comparison, in lines and rows for a person at a terminal."""
+"""Reports and comparisons as rows and lines for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_IDS = 10
 
 
 def rows(report: Report) -> Iterator[Sequence[object]]:
-    """A row for each category and each group of them, and one for the benchmark as a whole."""
+    """Yield a row for each category, for each group of categories, and for the whole benchmark."""
     for one in report.categories:
         goals = (percent(one.goal_success), percent(one.act_accuracy))
         yield (one.name, f"{one.run} of {one.asked}", one.passed, *format_score(one.score), *goals, baseline(one))
@@ -40,9 +40,9 @@ def format_score(score: Score | None) -> tuple[str, str]:
 
 
 def lines(report: Report) -> Iterator[str]:
-    """What the table does not say: failures, what was not run, and the cost."""
+    """Yield lines on what the table leaves out: failures, items that were not run, and the cost."""
     identity = report.identity
-    yield f"{identity.benchmark} {identity.version}, {identity.model}, asked with {identity.style}"
+    yield f"{identity.benchmark} {identity.version}, {identity.model}, prompted with {identity.style}"
     for one in report.categories:
         if one.pass_hat:
             yield f"{one.name}: " + ", ".join(f"pass^{k} {100 * p:.1f}%" for k, p in enumerate(one.pass_hat, 1))
@@ -53,7 +53,7 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{count:,} failed: {failure.replace('_', ' ')}"
     missing = sum(one.asked - one.run for one in report.categories)
     if missing:
-        yield f"{missing:,} were not run and count in no score; the same command tries them again"
+        yield f"{missing:,} were not run and count in no score; the same command retries them"
     for why, count in Counter(report.not_run.values()).most_common(3):
         yield f"{count:,} of them: {why}"
     for why in dict.fromkeys(report.absent.values()):
@@ -65,7 +65,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def compared(paired: Paired) -> Iterator[str]:
-    """The second beside the first, on the items that both have run."""
+    """Yield lines that compare two evaluations on the items that both ran."""
     yield (
         f"on {paired.items:,} items that both ran: {100 * paired.first:.1f}% before, {100 * paired.second:.1f}% now, "
         f"a difference of {100 * paired.difference:+.1f} (95%: {100 * paired.low:+.1f} to {100 * paired.high:+.1f}); "

@@ -1,4 +1,4 @@
-"""An evaluation: the items that are not done yet, several at once, each stored when it ends."""
+"""Evaluation runner: runs the remaining items in parallel and stores each result when its item ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .report import Report, report_of
 from .results import REPORT, Results, replace_text
 
 Finished = Callable[[Result, int], None]
-IN_A_ROW = 20  # so many items that could not be run, and none that could, are no accident
+IN_A_ROW = 20  # when these first items all cannot be run, the evaluation ends
 
 
 def evaluate(
@@ -64,7 +64,7 @@ def evaluate(
 def attempts(
     benchmark: Benchmark, policy: Policy, items: Sequence[Item], parallel: int, stopping: Callable[[], bool]
 ) -> Iterator[tuple[Item, Result | NotRun]]:
-    """Items as they end; whatever ends this ends those under way at their next question."""
+    """Yield items with their outcomes as they end; closing it stops the running items at their next request."""
     stopped = Event()
     heeding = replace(policy, speak=lambda item: Heeding(policy.speak(item), stopped))
     with ThreadPoolExecutor(parallel, "item") as pool:
@@ -81,7 +81,7 @@ def attempts(
 
 
 def tried(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[], bool]) -> Result | NotRun | None:
-    """None where it was not begun."""
+    """Attempt an item; None if the evaluation was stopping and the item did not start."""
     if stopping():
         return None
     try:
@@ -91,7 +91,7 @@ def tried(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[
 
 
 class Heeding:
-    """A chat model that is asked nothing more once the evaluation is over."""
+    """A chat model that refuses requests once the evaluation has stopped."""
 
     def __init__(self, model: ChatModel, stopped: Event):
         self.model, self.stopped = model, stopped

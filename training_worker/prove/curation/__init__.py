@@ -1,1 +1,1 @@
-"""Data sets made of data sets: which conversations go where, and the files that they are kept in."""
+"""Dataset curation: mixing, splitting and filtering datasets, and writing the resulting files."""

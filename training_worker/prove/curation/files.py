@@ -1,4 +1,4 @@
-"""The files of a data set written as its conversations come, whatever their number: one is in memory at a time."""
+"""Streamed writing of a dataset's files, with one conversation in memory at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..trajectory import Example, Json, Split, dumps, file_digest, read_lines, w
 
 
 class Digests:
-    """The SHA-256 of each split's lines, as they are written one after another."""
+    """The running SHA-256 of each split's lines."""
 
     def __init__(self) -> None:
         self.lines = {split: hashlib.sha256() for split in SPLITS}
@@ -27,7 +27,7 @@ class Digests:
 
     @property
     def content(self) -> str:
-        """What the manifest of a data set of these lines has as its content."""
+        """Return the content digest in the manifest of a dataset with these lines."""
         return content_digest({split: digest.hexdigest() for split, digest in self.lines.items()})
 
 
@@ -42,9 +42,9 @@ def write_streamed(
     servers: str = "",
     teacher: str = "",
 ) -> Manifest:
-    """Write each example to the file of its split, in order, and the manifest last; files appear whole.
+    """Write each example to the file of its split, in order, and the manifest last; files are written atomically.
 
-    `dropped` is read once all examples are there, so that whoever gives them may count as they come. Raises OSError.
+    `dropped` is read after the last example, so that the iterable may update it meanwhile. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)

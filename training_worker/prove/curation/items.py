@@ -1,4 +1,4 @@
-"""What of a conversation decides where it may go: its contents, its world, and what names things in it."""
+"""The properties of a conversation that decide its split: contents, world and identifiers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..trajectory import Example, dumps
 
 @dataclass(frozen=True)
 class Item:
-    """A conversation in short. `world` is "" for one that others made: it runs nowhere."""
+    """The properties of one conversation. `world` is "" for an imported conversation, which has no world."""
 
     contents: str
     world: str = ""
@@ -21,7 +21,7 @@ class Item:
 
 
 def contents_of(example: Example) -> str:
-    """Names what an example says, whatever its id and side: the SHA-256 of its line without them."""
+    """Return the SHA-256 of an example's JSON line without its id and split."""
     return sha256(dumps(replace(example, id="", split="train")).encode()).hexdigest()
 
 
@@ -36,7 +36,7 @@ def item_of(example: Example) -> Item:
 
 
 def leaking(train: Iterable[Item], held_out: Sequence[Item]) -> list[bool]:
-    """Of each training conversation, whether it shares contents, world or an identifier with a held-out one."""
+    """Return for each training conversation whether it shares contents, world or an identifier with a held-out one."""
     known = {name for item in held_out for name in (*item.identifiers, item.contents)}
     worlds = {item.world for item in held_out if item.world}
     return [item.contents in known or item.world in worlds or not known.isdisjoint(item.identifiers) for item in train]

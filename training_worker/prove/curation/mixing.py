@@ -1,4 +1,4 @@
-"""Several data sets in one, each as often as its weight says: the same seed draws the same conversations."""
+"""Weighted mixing of datasets; the same seed draws the same conversations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from math import frexp, ldexp
 
 from mcp_servers.kit import Draw
 
-LEAST = 1e-9  # of the largest weight: of less than that nothing is drawn
+LEAST = 1e-9  # share of the largest weight; nothing is drawn from a dataset with a smaller weight
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """`taken` are pairs (which set, which of its conversations), in their new order.
+    """The result of mixing: `taken` has pairs (index of the dataset, index of the conversation) in their new order.
 
-    `duplicates` counts those of each set whose contents one before has, in it or in a set before it.
+    `duplicates` counts, per dataset, the conversations whose contents occurred before, in it or in an earlier dataset.
     """
 
     taken: tuple[tuple[int, int], ...]
@@ -23,10 +23,10 @@ class Mixed:
 
 
 def mix(sets: Sequence[Sequence[str]], weights: Sequence[float], seed: int = 0, most: int | None = None) -> Mixed:
-    """Draw from sets of contents in proportion to weights, as many as there are, or `most`; nothing twice.
+    """Draw from datasets of contents in proportion to weights, as many as possible or `most`, without duplicates.
 
-    A set that has none, or weighs nothing, takes no part. Conversations keep the order of their set and are spread
-    evenly over the whole.
+    A dataset that is empty or has weight 0 is ignored. Conversations keep the order of their dataset and are spread
+    evenly over the result.
     """
     distinct, seen = list[list[int]](), set[str]()
     for contents in sets:
@@ -46,7 +46,7 @@ def mix(sets: Sequence[Sequence[str]], weights: Sequence[float], seed: int = 0, 
 
 
 def counts(sizes: Sequence[int], weights: Sequence[float], most: int | None = None) -> list[int]:
-    """How many to take of each, in proportion to the weights: the most that there are, or that are wanted."""
+    """Return how many to take from each dataset in proportion to the weights: as many as possible, or `most`."""
     _, exponent = frexp(max((weight for size, weight in zip(sizes, weights, strict=True) if size), default=0.0))
     near_one = [ldexp(weight, -exponent) if size else 0.0 for size, weight in zip(sizes, weights, strict=True)]
     parts = [(size, weight) for size, weight in zip(sizes, near_one, strict=True) if weight > LEAST]

@@ -1,4 +1,4 @@
-"""A policy's attempt as data sets keep and exchange it: what was asked, what it made of it, and whose it was."""
+"""Rollout datasets: a policy's rollout with its example and its origin, as datasets store and exchange it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..chat import CALL
 from ..messages import chat_messages
 from ..trajectory import Example, ExecutedCall, Json, Rollout
 
-ROLLOUTS = "rollouts.jsonl"  # beside the examples of a data set that holds attempts
+ROLLOUTS = "rollouts.jsonl"  # next to the example files of a dataset with rollouts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collected:
-    """One line of such a data set. `id` names it there; `origin` says where it was collected: run, step, rollout."""
+    """One line of a rollout dataset. `id` is unique in it; `origin` has the source: run, step, rollout."""
 
     id: str
     example: Example
@@ -24,9 +24,9 @@ class Collected:
 
 
 def messages_of(example: Example, rollout: Rollout | None = None) -> list[dict[str, Any]]:
-    """A demonstration, or an attempt, in the OpenAI chat format.
+    """Return a demonstration or a rollout in the OpenAI chat format.
 
-    A turn of an attempt whose calls could all be read has them as tool calls; in any other its text stays as it was.
+    A rollout's turn has tool calls if all its calls could be parsed; otherwise it keeps its original text.
     """
     if rollout is None:
         return chat_messages(example)

@@ -1,4 +1,4 @@
-"""A share of a data set held out: by a hash of worlds or of conversations, and nothing on both sides."""
+"""Train and held-out splits of a dataset, by a hash of worlds or of conversations, without leakage."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BY: tuple[By, ...] = get_args(By)
 
 
 def divide(items: Sequence[Item], share: float, by: By = "world", seed: int = 0) -> list[Split | None]:
-    """The side of each conversation; None for one that is left out, as it would tell training of a held-out one.
+    """Return the split of each conversation; None for one left out because it would leak a held-out one into training.
 
-    A hash decides, so with the same seed a world is on the same side in every data set, and a larger share holds out
-    all that a smaller one does. What is held out already stays so; one without a world is its own unit.
+    A hash decides, so with the same seed a world has the same split in every dataset, and a larger share holds out all
+    that a smaller share does. Held-out conversations stay held out; one without a world is its own unit.
     """
     held = [item.held_out or falls(unit(item, by), seed) < share for item in items]
     train = [place for place, out in enumerate(held) if not out]
@@ -27,11 +27,11 @@ def divide(items: Sequence[Item], share: float, by: By = "world", seed: int = 0)
 
 
 def unit(item: Item, by: By) -> str:
-    """What is on one side as a whole."""
+    """Return the key of the unit that is never divided between splits."""
     return item.world if by == "world" and item.world else item.contents
 
 
 def falls(unit: str, seed: int) -> float:
-    """A number from 0 to 1 that only these two decide."""
+    """Return a number from 0 to 1 that depends only on the unit and the seed."""
     digest = blake2b(f"{seed} {unit}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big") / (1 << 56)

@@ -1,1 +1,1 @@
-"""A data set as others use it: Parquet beside its lines, and a card with plots."""
+"""Dataset export: Parquet files in addition to JSON Lines, and a data card with plots."""

@@ -1,4 +1,4 @@
-"""Trajectories as files that are made while they are sent: one pass, one piece at a time, a digest at the end."""
+"""Streamed exports of trajectories: one pass, one chunk at a time, with a digest at the end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..trajectory import Example, dumps
 from .parquet import PLAIN, TYPED, batches, row, with_json_arguments
 
 FORMAT = 1
-MANIFEST = "manifest"  # what the last line of our JSON lines has, and the metadata of Parquet
+MANIFEST = "manifest"  # key in the last line of our JSON Lines, and in the Parquet metadata
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full-width ones, too
 One = Example | Collected
 
 
 class Running:
-    """The digest of what has been sent so far. Attempts are one after another, whatever their split."""
+    """The running digest of the export. Rollouts form one sequence, independent of their split."""
 
     def __init__(self) -> None:
         self.examples, self.attempts, self.collected = Digests(), sha256(), 0
@@ -44,14 +44,14 @@ class Running:
         return self.attempts.hexdigest() if self.collected else self.examples.content
 
     def manifest(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        """The manifest of what was sent; `about` says what it was found by."""
+        """Return the manifest of what was sent; `about` describes the selection."""
         counts = {"rollouts": self.collected} if self.collected else dict(self.examples.counts)
         code = code_digest(PROVE)
         return {MANIFEST: {"format": FORMAT, "content": self.content, "trajectories": counts, "code": code, **about}}
 
 
 def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
-    """Our own lines, and a last one that tells their digest: without it, the file was cut short."""
+    """Yield our own JSON Lines, and a last line with their digest: without it, the file is truncated."""
     running = Running()
     for one in found:
         line = dumps(one) + "\n"
@@ -61,7 +61,7 @@ def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
-    """The OpenAI chat format: `messages` with tool calls whose arguments are JSON text, and `tools`."""
+    """Yield the OpenAI chat format: `messages` with tool calls whose arguments are JSON text, and `tools`."""
     for one in found:
         example, rollout = (one.example, one.rollout) if isinstance(one, Collected) else (one, None)
         messages = messages_of(example, rollout)
@@ -72,7 +72,7 @@ def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def get_tools(example: Example) -> tuple[dict[str, Any], ...]:
-    """Its tools; none where one is gone."""
+    """Return the tools of an example; none if one no longer exists."""
     try:
         return get_tool_schemas(example)
     except KeyError:
@@ -80,7 +80,7 @@ def get_tools(example: Example) -> tuple[dict[str, Any], ...]:
 
 
 class Outbox:
-    """What a writer writes into: it cannot go back, and what it holds is taken out a piece at a time."""
+    """A write-only file object without seeking, whose content is taken out in chunks."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -107,11 +107,11 @@ class Outbox:
 
 
 def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
-    """The columns that others read (parquet.py); the manifest is in the file's metadata. Of attempts `rollout`, too."""
+    """Yield Parquet with the columns of parquet.py (rollouts also have reward and split) and the manifest as metadata."""
     running, outbox = Running(), Outbox()
     writer: pq.ParquetWriter | None = None
     for batch in batches(found):
-        if writer is None:  # the first row says which columns all have; `record` has the whole of any
+        if writer is None:  # the first row decides the columns of all; `record` has the complete row in any case
             plain, typed = schemas(batch[0])
             writer = pq.ParquetWriter(outbox, typed, compression="zstd")
         for one in batch:
@@ -141,10 +141,10 @@ def columns(one: One) -> dict[str, Any]:
 
 
 def table(names: Iterable[str], found: Iterable[Iterable[Any]]) -> Iterator[bytes]:
-    """CSV, in which no cell is a formula to a spreadsheet."""
+    """Yield CSV in which no cell is a spreadsheet formula."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    text.write("\ufeff")  # by which spreadsheets know UTF-8
+    text.write("\ufeff")  # spreadsheets recognise UTF-8 by the byte order mark
     writer.writerow(names)
     for cells in found:
         writer.writerow(["" if cell is None else harmless(cell) for cell in cells])
@@ -155,5 +155,5 @@ def table(names: Iterable[str], found: Iterable[Iterable[Any]]) -> Iterator[byte
 
 
 def harmless(cell: Any) -> Any:
-    """A cell that a spreadsheet shows as it is: text that it would run begins with an apostrophe (OWASP)."""
+    """Return a cell that a spreadsheet does not evaluate: text that it would run gets an apostrophe (OWASP)."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(TRIGGERS) else cell

@@ -1,7 +1,7 @@
-"""A data set as Parquet, for others: columns to filter by, messages and tools as trainers take them, and the record.
+"""Dataset export as Parquet: columns to filter by, messages and tools as trainers take them, and the full record.
 
-What differs from row to row (arguments, schemas) is JSON text, typed as JSON: `datasets` gives objects for it. The
-column `record` is the line of the JSONL file, so nothing is lost on the way and back.
+Values whose structure differs between rows (arguments, schemas) are JSON text with the JSON type, which `datasets`
+returns as objects. The column `record` is the line of the JSONL file, so the export is lossless.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH = 500  # rows at a time, in memory and as a row group
 
 
 def schema(json_text: pa.DataType) -> pa.Schema:
-    """The columns; `json_text` is the type of those that hold JSON."""
+    """Return the columns; `json_text` is the type of the JSON columns."""
     function = pa.struct([("name", pa.string()), ("arguments", json_text)])
     call = pa.struct([("id", pa.string()), ("type", pa.string()), ("function", function)])
     message = pa.struct(
@@ -60,16 +60,16 @@ PLAIN, TYPED = schema(pa.string()), schema(pa.json_(pa.string()))
 
 
 def write_parquet(path: Path, examples: Iterable[Example]) -> None:
-    """Write examples a batch at a time; the file appears whole or not at all.
+    """Write examples in batches; the file is written atomically.
 
-    Raises KeyError for a tool that is gone.
+    Raises KeyError for a tool that no longer exists.
     """
     partial = path.with_name(path.name + ".partial")
     try:
         with pq.ParquetWriter(partial, TYPED, compression="zstd") as writer:
             for batch in batches(examples):
                 rows = pa.RecordBatch.from_pylist([row(example) for example in batch], schema=PLAIN)
-                writer.write_batch(rows.cast(TYPED))  # pyarrow makes no nested JSON column from Python values
+                writer.write_batch(rows.cast(TYPED))  # pyarrow cannot create a nested JSON column from Python values
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ def batches(examples: Iterable[T]) -> Iterator[list[T]]:
 
 
 def row(example: Example, tools: Sequence[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """The columns of an example; `tools` in the place of those that it is shown today."""
+    """Return the columns of an example; `tools` replaces the current tool schemas."""
     return {
         "id": example.id,
         "kind": example.kind,
@@ -103,7 +103,7 @@ def row(example: Example, tools: Sequence[dict[str, Any]] | None = None) -> dict
 
 
 def with_json_arguments(message: dict[str, Any]) -> dict[str, Any]:
-    """A message whose calls carry their arguments as JSON text."""
+    """Return a message whose calls have their arguments as JSON text."""
     if "tool_calls" not in message:
         return message
     calls = [
@@ -114,10 +114,10 @@ def with_json_arguments(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_parquet(path: Path) -> Iterator[Example]:
-    """The examples of a file that `write_parquet` wrote, in order. Raises UnreadableData."""
+    """Yield the examples of a file that `write_parquet` wrote, in order. Raises UnreadableData."""
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH, columns=["record"]):
                 yield from (loads(Example, record) for record in batch.column("record").to_pylist())
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise UnreadableData(f"{path} is no Parquet file of a data set: {str(error).splitlines()[0][:200]}") from None
+        raise UnreadableData(f"{path} is not a dataset's Parquet file: {str(error).splitlines()[0][:200]}") from None

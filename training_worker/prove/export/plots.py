@@ -1,4 +1,4 @@
-"""The plots of a data card, drawn from its manifest alone."""
+"""The plots of a data card, drawn only from its manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROPERTIES = (("kinds", "kind"), ("levels", "information level"), ("knobs", "kno
 
 
 def draw(manifest: Manifest, folder: Path) -> list[tuple[str, str]]:
-    """Draw each plot that there is something to see in; the name of each file, and what it shows."""
+    """Draw each plot that has data; return the name and the title of each file."""
     folder.mkdir(parents=True, exist_ok=True)
     plots: tuple[tuple[str, str, Callable[[Manifest], Any]], ...] = (
         ("lengths.png", "Ground-truth steps and user turns", lengths),
@@ -41,12 +41,12 @@ def draw(manifest: Manifest, folder: Path) -> list[tuple[str, str]]:
 
 
 def both(manifest: Manifest, name: str) -> dict[Split, Mapping[str, int]]:
-    """A property's counts by split."""
+    """Return a property's counts by split."""
     return {split: getattr(one, name) for split, one in manifest.splits.items()}
 
 
 def bars(axes: Any, counts: Mapping[Split, Mapping[str, int]], labels: Iterable[str], *, across: bool = False) -> None:
-    """Bars of both splits, one upon the other, with the sum written at their end."""
+    """Draw stacked bars of both splits, labelled with the sum."""
     labels = list(labels)
     below = [0] * len(labels)
     for split, name, colour in SIDES:
@@ -98,7 +98,7 @@ def servers(manifest: Manifest) -> Any:
 
 
 def tools(manifest: Manifest) -> Any:
-    """A bar for each tool of the catalogue, the most called first; the least called is named."""
+    """Draw a bar for each tool of the catalogue, most called first, with the most and the least called tool named."""
     counts = Counter[str]()
     for one in manifest.splits.values():
         counts.update(one.own_tools)
@@ -143,7 +143,7 @@ def drops(manifest: Manifest) -> Any:
 
 
 def general(reason: str) -> str:
-    """A reason without the id of one conversation."""
+    """Return a drop reason without the id of a specific conversation."""
     return re.sub(r"\b(train|held_out)-\d+-\d+\b", "a conversation", reason)
 
 

@@ -1,4 +1,4 @@
-"""Put beside the lines of a data set what others need: Parquet of each split, a card, and its plots."""
+"""Publication files of a dataset: Parquet of each split, a data card and its plots."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CARD = "README.md"
 
 
 def publish(folder: Path) -> None:
-    """Write or renew them all. Raises what `folder.read` and `folder.check` do, KeyError for a tool that is gone."""
-    from .plots import draw  # half a second that only this pays
+    """Write or replace all files. Raises what reading the dataset folder raises, and KeyError for a missing tool."""
+    from .plots import draw  # imported here, because importing matplotlib takes half a second
 
     manifest = read(folder)
     for split in manifest.splits:

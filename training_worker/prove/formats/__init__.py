@@ -1,4 +1,4 @@
-"""How families of models write tool calls in their text: one file a format, each of which reads and writes."""
+"""Tool-call text formats of model families; each module parses and writes one format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls as JSON between <tool_call> tags: Qwen2.5, Qwen3 and Granite 4."""
+"""The Hermes format: calls as JSON between <tool_call> tags, as in Qwen2.5, Qwen3 and Granite 4."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..trajectory import ToolCall
 from .one_call import parse_call
 
 CALL = re.compile(r"<tool_call>(.*?)(</tool_call>|$)", re.S)
-CLOSING, ESCAPED = "</tool_call>", "<\\/tool_call>"  # the same text to a JSON parser, no tag to ours
+CLOSING, ESCAPED = "</tool_call>", "<\\/tool_call>"  # equal to a JSON parser, but not a closing tag
 
 
 class Hermes:
-    """A tag that is not closed is a malformed call, as is one around anything but a call."""
+    """The Hermes format. An unclosed tag, or a tag around anything but a call, is a malformed call."""
 
     def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
         return parse_calls(text, most)
@@ -28,13 +28,13 @@ class Hermes:
 
 
 def parse_calls(text: str, most: int | None = None) -> tuple[ToolCall, ...]:
-    """The first `most` tool calls of one assistant text, Hermes style; a malformed one has no name and no arguments."""
+    """Return the first `most` tool calls of an assistant text; a malformed call has no name and no arguments."""
     found = islice(CALL.finditer(text), most)
     return tuple(parse_call(match[1] if match[2] else "") for match in found)
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
-    """The text a model writes to make these calls: the inverse of parse_calls, whatever the values hold."""
+    """Return the text of these calls, the inverse of parse_calls for any argument values."""
     return "\n".join(
         "<tool_call>\n"
         + json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False).replace(CLOSING, ESCAPED)

@@ -1,7 +1,7 @@
-"""Calls as bare JSON objects: Llama 3.1, 3.2 and 3.3, `{"name": ..., "parameters": {...}}`, several with ; between.
+"""The Llama 3.1, 3.2 and 3.3 format: calls as JSON objects `{"name": ..., "parameters": {...}}`, separated by ;.
 
-There are no tags, so an object counts as a call by where it stands and what it has: it begins the text, a line, or what
-follows <|python_tag|> or another call, and it has a name and parameters (or arguments). A JSON answer is no call.
+There are no tags, so position and keys decide whether an object is a call: it starts the text, a line, or the part
+after <|python_tag|> or another call, and it has a name and parameters (or arguments). Any other JSON object is no call.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ PIECE = re.compile(r"<\|python_tag\|>|\n|[;{]|[^\s;{<]+|<")
 CALL_BEGINS = re.compile(r'\{\s*"(?:name|parameters|arguments|type)"\s*:')
 DECODER = json.JSONDecoder()
 Found = tuple[int, int, ToolCall]
-"""Where a call begins and ends in the text, and the call."""
+"""The start and end of a call in the text, and the call."""
 
 
 class Llama3:
-    """What begins as a call and is no JSON is one malformed call, to the end of the text: nothing says where it ends.
-
-    So is whatever follows the tag, which only a call may follow.
-    """
+    """The Llama 3 format. Text that starts like a call but is not JSON is one malformed call up to the end of the text,
+    because its end is unknown; so is text other than a call after <|python_tag|>."""
 
     def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
         return tuple(call for _, _, call in islice(calls_in(text), most))
@@ -45,8 +43,8 @@ class Llama3:
 
 
 def calls_in(text: str) -> Iterator[Found]:
-    """The calls of a text in order. Every character is read a fixed number of times, whatever the text."""
-    at, opens, tagged = 0, True, False  # whether a call may begin here, and whether one must
+    """Yield the calls of a text in order, in linear time for any text."""
+    at, opens, tagged = 0, True, False  # opens: a call may start here; tagged: a call must start here
     while piece := PIECE.search(text, at):
         start, at, said = piece.start(), piece.end(), piece[0]
         if said == TAG:
@@ -68,7 +66,7 @@ def calls_in(text: str) -> Iterator[Found]:
 
 
 def one(text: str, start: int, tagged: bool) -> tuple[ToolCall | None, int]:
-    """The call that begins here, or none where the object is none; and where it ends."""
+    """Return the call that starts here, None if the object is not a call, and its end."""
     try:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

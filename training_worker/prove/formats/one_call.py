@@ -1,4 +1,4 @@
-"""One tool call as JSON, whatever surrounds it: parsed strictly, never evaluated, kept as evidence where malformed."""
+"""Strict parsing of one tool call from JSON; text is never evaluated, and a malformed call is recorded as such."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MISSING = object()
 
 
 class Format(Protocol):
-    """How a family of models writes tool calls in its text."""
+    """The text format in which a model family writes tool calls."""
 
     def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
-        """The first `most` calls of an assistant text; a malformed one is kept, without a name and arguments."""
+        """Return the first `most` calls of an assistant text; a malformed call has no name and no arguments."""
 
     def write(self, calls: Sequence[ToolCall]) -> str:
-        """The text of an assistant that makes these calls: the inverse of `parse`."""
+        """Return the assistant text of these calls, the inverse of `parse`."""
 
     def words(self, text: str) -> str:
-        """What an assistant text says beside its calls."""
+        """Return the assistant text without its calls."""
 
 
 def parse_call(body: str) -> ToolCall:
-    """One call; malformed is also what no JSON text can hold: NaN, a number out of range, half a surrogate pair."""
+    """Parse one call; NaN, numbers out of range and lone surrogates are malformed, too."""
     try:
         return call_of(json.loads(body))
     except (ValueError, RecursionError):
@@ -35,9 +35,9 @@ def parse_call(body: str) -> ToolCall:
 
 
 def call_of(value: Any, *keys: str) -> ToolCall:
-    """The call that a JSON value describes; its arguments stand under the first of `keys` ("arguments") it has.
+    """Return the call in a JSON value; its arguments are under the first of `keys` (default "arguments") it has.
 
-    Raises ValueError or RecursionError for what no JSON text can hold.
+    Raises ValueError or RecursionError for values that JSON text cannot represent.
     """
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     match value:
@@ -51,7 +51,7 @@ def call_of(value: Any, *keys: str) -> ToolCall:
 
 
 def depth(value: Any) -> int:
-    """How deep containers nest; a scalar is 0."""
+    """Return the nesting depth of containers; 0 for a scalar."""
     deepest, level = 0, [value]
     while level:
         level = [

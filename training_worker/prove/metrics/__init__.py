@@ -1,4 +1,4 @@
-"""Every metric of a training step in one table, from which pages and documents say what it is and what is healthy."""
+"""All metrics of a training step in one table, with formulas and healthy values, for pages and documentation."""
 
 from .held_out import HELD_OUT
 from .lengths import LENGTHS
@@ -14,16 +14,16 @@ __all__ = ["BY_NAME", "HELD_OUT", "METRICS", "TERMS", "TOOLS", "Group", "Metric"
 
 METRICS: tuple[Metric, ...] = (*REWARD, *COMPONENTS, *TERMS, *POLICY, *ROLLOUTS, *LENGTHS, *TIME, *MACHINE)
 BY_NAME = {metric.name: metric for metric in (*METRICS, *HELD_OUT)}
-TOOLS = "tools"  # beside the metrics of a step: per tool name its calls and how many of them failed
+TOOLS = "tools"  # key next to a step's metrics: calls and failed calls by tool name
 
 
 def in_words(unit: Unit) -> str:
-    """A unit as a table tells it; a pure number has none."""
+    """Return the unit as shown in a table; "" for a plain number."""
     return "" if unit == "number" else unit
 
 
 def table() -> str:
-    """The metrics as a table in Markdown."""
+    """Return the metrics as a Markdown table."""
     head = ["| metric | group | unit | formula | healthy |", "| --- | --- | --- | --- | --- |"]
     rows = [
         f"| `{one.name}` | {one.group.lower()} | {in_words(one.unit)} | {one.formula} | {one.healthy} |"

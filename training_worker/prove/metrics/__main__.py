@@ -1,4 +1,4 @@
-"""Write the table of metrics that docs/metrics.md holds: `python -m training_worker.prove.metrics`."""
+"""The command `python -m training_worker.prove.metrics`, which prints the metrics table of docs/metrics.md."""
 
 from . import table
 

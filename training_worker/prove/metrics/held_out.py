@@ -1,4 +1,4 @@
-"""Metrics of a held-out evaluation, beside the reward and its components; of greedy rollouts."""
+"""Metrics of a held-out evaluation, measured on greedy rollouts, in addition to the reward and its components."""
 
 from .metric import Metric
 

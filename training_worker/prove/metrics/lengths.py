@@ -1,4 +1,4 @@
-"""Metrics of how long rollouts are, in tokens."""
+"""Metrics of prompt and rollout lengths, in tokens."""
 
 from .metric import Metric
 

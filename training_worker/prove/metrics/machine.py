@@ -1,4 +1,4 @@
-"""Metrics of the machine that a run is trained on."""
+"""Metrics of the machine on which a run trains."""
 
 from .metric import Metric
 

@@ -1,4 +1,4 @@
-"""What a metric may be called: those of this site, and those of programs that only tell it something."""
+"""Rules for metric names, both of this site and of external programs that log metrics."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 LONGEST = 80  # characters of a name
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./:@%+ -]*(?<! )")
-TAKEN = ("step", "tools")  # what a point has beside its metrics
+TAKEN = ("step", "tools")  # reserved: other keys of a step's record
 RULE = (
-    f"A name begins with a letter or _, has at most {LONGEST} characters, and besides letters and digits only "
-    "_ . / : @ % + - and single blanks"
+    f"A name starts with a letter or _, has at most {LONGEST} characters and contains only letters, digits, "
+    "_ . / : @ % + - and single spaces"
 )
 
 
@@ -18,7 +18,7 @@ def fit(name: str) -> bool:
 
 
 def fitted(name: str) -> str:
-    """A name of others as it is called here: what does not fit becomes _; "" where nothing is left."""
+    """Return an external name as a valid name: invalid characters become _; "" if nothing is left."""
     name = re.sub(r"[^A-Za-z0-9_./:@%+ -]", "_", " ".join(name.split()))[:LONGEST].strip()
     name = name if re.match(r"[A-Za-z_]", name) or not name else f"_{name}"[:LONGEST].strip()
     name = f"{name}_" if name in TAKEN else name

@@ -1,4 +1,4 @@
-"""Metrics of the update: loss, entropy, distance from the start, how much was clipped."""
+"""Metrics of the policy update: loss, entropy, KL divergence and clipping."""
 
 from .metric import Metric
 

@@ -1,4 +1,4 @@
-"""Metrics of what rollouts earn: the reward of a step's rollouts, its components, and what its groups can teach."""
+"""Metrics of the reward: total, components, success rates and the variance within groups."""
 
 from .metric import Metric
 

@@ -1,4 +1,4 @@
-"""Metrics of how rollouts go: their calls and what fails of them, how they end, and at which boundary they fail."""
+"""Metrics of rollouts: calls, failed calls, stop reasons and failure boundaries."""
 
 from typing import get_args
 
@@ -24,7 +24,7 @@ def share(name: str, title: str, which: str, healthy: str) -> Metric:
 
 
 def words(name: str, known: dict[str, tuple[str, str, str]]) -> tuple[str, str, str]:
-    """A title, which rollouts are meant, and what is healthy; plain ones where nobody wrote better."""
+    """Return the title, description and healthy values of a value, generated from its name if `known` has none."""
     plain = name.replace("_", " ")
     return known.get(name, (plain.capitalize(), f"that ended by {plain}", "Near 0."))
 

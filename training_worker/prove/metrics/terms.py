@@ -1,4 +1,4 @@
-"""Metrics of the terms that other forms of the reward have, and of what is put on top of any (see docs/reward.md)."""
+"""Metrics of the terms of other reward forms, and of optional terms (see docs/reward.md)."""
 
 from .metric import Metric
 

@@ -1,4 +1,4 @@
-"""Metrics of where a step's time goes."""
+"""Metrics of the time of a step."""
 
 from .metric import Metric
 

@@ -80,12 +80,12 @@ class Command(BaseCommand):
 
         with estimated(options["benchmark"]) as progress:
             done = have_done(narrowed(build_request(options), data), data, options["out"], progress, comparable)
-        self.tell(done)
+        self.print_report(done)
         if options["against"]:
             for line in results_text.compared(paired(results_in(options["against"]), done.results)):
                 self.stdout.write(line)
 
-    def tell(self, done: Done) -> None:
+    def print_report(self, done: Done) -> None:
         table(console(self.stdout), results_text.COLUMNS, results_text.rows(done.report))
         for line in results_text.lines(done.report):
             self.stdout.write(line)

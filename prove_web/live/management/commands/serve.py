@@ -75,7 +75,7 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
             if server:
                 supervisor.start(valkey.program(data, socket_path(data), server, site.environment()))
             start(supervisor, site, embedded)
-            supervisor.keep()
+            supervisor.run()
             supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again stops it now")
     with suppress(OSError):
         print("Stopped. `make run` continues from here.", flush=True)

@@ -29,7 +29,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
 
 DISTRACTORS = Behaviour(
     name="distractors",
-    rule="Three or more tools of other servers are also offered; the policy passes if it uses none and completes the task.",
+    rule="Tools of other servers are offered, three or more; the policy passes if it uses none and completes the task.",
     knobs={"distractors": 1.0, "distractor_count": (6, 12)},
     cast=cast,
     fewest_servers=2,

@@ -1,4 +1,4 @@
-"""One conversation of BFCL with a policy: steps, turns and limits as in BFCL's own inference loop."""
+"""BFCL conversation with a policy: steps, turns and limits as in BFCL's own inference loop."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .child import Child
 from .entries import Entry, Suite
 from .tools import tool_of
 
-TOGETHER = 100  # calls that BFCL's process runs for one question, each within its limits of time and size
+TOGETHER = 100  # calls per request to BFCL's process; a request has limits of time and size
 
 Turn = list[list[ToolCall]]  # the calls of each step
 
 
 @dataclass
 class Conversation:
-    """What is said and done; `turns` is what the checker judges.
+    """One conversation: its messages, calls and turns; the checker judges `turns`.
 
     `forced` says that a turn took more steps than BFCL allows, which ends the conversation. An answer with a malformed
     call ends its turn, and none of its calls is made.
@@ -42,7 +42,7 @@ class Conversation:
     forced: bool = False
 
     def play(self) -> None:
-        """Raises NotRun, and what the process raises."""
+        """Run the conversation to its end. Raises NotRun, and what the process raises."""
         self.functions = self.suite.offered(self.entry)
         if self.policy.style == "prompt":
             self.messages.append(Message("system", self.suite.system_text(self.functions)))
@@ -54,13 +54,13 @@ class Conversation:
                 return
 
     def more(self, turn: int) -> str:
-        """What the user says where functions are added."""
+        """Return the user's text for a turn that adds functions."""
         added = self.suite.added(self.entry, turn)
         self.functions = [*self.functions, *added]
         return self.suite.more_text(added) if self.policy.style == "prompt" else self.suite.more_tools
 
     def take_steps(self) -> None:
-        """Until an answer makes no calls. The step beyond the limit is made, as in BFCL, and ends everything."""
+        """Take steps until an answer makes no calls. As in BFCL, one step beyond the limit runs and ends everything."""
         for _ in range(self.suite.steps + 1):
             text = printable(self.model.reply(self.messages, self.tools()))
             self.messages.append(Message("assistant", text))
@@ -76,7 +76,7 @@ class Conversation:
         return [tool_of(one) for one in self.functions] if self.policy.style == "tools" else []
 
     def read(self, text: str) -> list[ToolCall]:
-        """The calls of an answer, however many; none when one of them is malformed."""
+        """Return all calls of an answer; none when one of them is malformed."""
         found: Sequence[ToolCall] = ()
         if self.policy.style == "tools":
             found = self.policy.format.parse(text)
@@ -88,7 +88,7 @@ class Conversation:
         return list(found)
 
     def execute(self, calls: Sequence[ToolCall]) -> None:
-        """Run a step; each call gets a tool message, or all one message of the user in the notation of the prompt."""
+        """Run a step; each call gets a tool message, or all share one user message in the notation of the prompt."""
         asked = {"do": "call", "id": self.entry.id, "run": self.run}
         answers = [
             answer
@@ -106,7 +106,7 @@ class Conversation:
 
 
 def failed(text: str) -> bool:
-    """Whether a result tells of an error, by the two forms that BFCL's executor and backends have."""
+    """Return whether a result is an error, in one of the two forms of BFCL's executor and backends."""
     return text.startswith(("Error during execution", '{"error"'))
 
 

@@ -1,4 +1,4 @@
-"""BFCL's entries as its process tells them: what the user says turn by turn, tools, and the ground truth."""
+"""BFCL's entries as its process returns them: the user's turns, the tools, and the ground truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FUNCTIONS = "<functions>"
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One conversation. `held_out` names functions that are offered from a turn on; the user says nothing there."""
+    """One entry. `held_out` maps a turn to the functions that are offered from it on; the user says nothing there."""
 
     id: str
     category: str
@@ -38,13 +38,13 @@ class Suite:
     entries: Mapping[str, Entry]
 
     def offered(self, entry: Entry) -> list[dict[str, Json]]:
-        """The functions offered from the start. Those say which language they are in; those held out do not."""
+        """Return the functions offered from the start; only their descriptions name the language (`hint`)."""
         missing = {name for names in entry.held_out.values() for name in names}
         documents = [one for name in entry.classes for one in self.functions[name] if one["name"] not in missing]
         return [{**one, "description": one["description"] + self.hint} for one in documents]
 
     def added(self, entry: Entry, turn: int) -> list[dict[str, Json]]:
-        """The functions added at a turn."""
+        """Return the functions added at a turn."""
         documents = {one["name"]: one for name in entry.classes for one in self.functions[name]}
         return [documents[name] for name in entry.held_out.get(turn, ())]
 
@@ -56,7 +56,7 @@ class Suite:
 
 
 def suite_of(told: Mapping[str, Any]) -> Suite:
-    """What the process told when it was asked for its items."""
+    """Parse the process's reply to `items`."""
     entries = [entry_of(one) for one in told["entries"]]
     texts = {name: str(told[name]) for name in ("version", "system", "more_tools", "more_prompt", "hint")}
     functions = {name: tuple(documents) for name, documents in told["functions"].items()}

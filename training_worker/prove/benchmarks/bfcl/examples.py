@@ -1,4 +1,4 @@
-"""BFCL's conversations as examples, for the measures of a data set: the ground truth, and what it is answered."""
+"""BFCL's conversations as examples for dataset metrics: the ground-truth calls and their observations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .tools import tool_of
 
 
 def base_examples(bfcl: Bfcl) -> list[Example]:
-    """Return the conversations of the category base. Each call is a step: BFCL does not say which are made at once.
+    """Return the conversations of the category base. Each call is a step: BFCL does not say which are parallel.
 
-    Their assistants say nothing. Which step enables which is not known. Raises NotRun.
+    Their assistants say nothing, and the dependencies between steps are unknown. Raises NotRun.
     """
     oracle = Policy(model="ground truth", speak=bfcl.oracle)
     found = []

@@ -1,4 +1,4 @@
-"""BFCL's function documents as the tools of a chat API, cast as BFCL's own handler of that API casts them."""
+"""BFCL's function documents as chat-API tools, with types cast as in BFCL's own API handler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SAME = ("integer", "number", "string", "boolean", "array", "object")
 
 
 def tool_of(document: Mapping[str, Any], hint: str = "") -> dict[str, Any]:
-    """One function as a tool; `hint` is added to what it says of itself."""
+    """Return a function as a tool, with `hint` added to its description."""
     parameters = document["parameters"]
     cast = {name: property_of(value) for name, value in parameters["properties"].items()}
     return {
@@ -24,7 +24,7 @@ def tool_of(document: Mapping[str, Any], hint: str = "") -> dict[str, Any]:
 
 
 def property_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of an argument. What BFCL has no type for is a string."""
+    """Return the schema of an argument. Types that BFCL does not know become strings."""
     given = schema.get("type", "string")
     made = {**schema, "type": type_of(given)}
     if given == "float":
@@ -38,7 +38,7 @@ def property_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def items_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of the elements of a list: its type is cast, and what is in it one level deep."""
+    """Return the schema of a list's elements, with types cast one level deep."""
     made = {**schema, "type": type_of(schema["type"])}
     if made["type"] == "array" and "items" in made:
         made["items"] = {**made["items"], "type": type_of(made["items"]["type"])}

@@ -1,1 +1,1 @@
-"""A benchmark's own code in a confined process of its own environment, spoken to in JSON lines."""
+"""Confined processes that run a benchmark's own code in its own environment, with JSON lines as protocol."""

@@ -1,4 +1,4 @@
-"""A process without network, files to write, children, or much memory."""
+"""Confinement of a process: no network, no writable files, no children, limited memory."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ FORBIDDEN = tuple(
 
 
 def confine() -> None:
-    """No network, no files to write, no processes, and so much memory. What a system lacks, the audit hook makes up."""
+    """Deny network, file writes and new processes, and limit memory. The audit hook replaces what the system lacks."""
     for limit, most in ((resource.RLIMIT_AS, MOST_MEMORY), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
         try:
             resource.setrlimit(limit, (most, most))
@@ -22,7 +22,7 @@ def confine() -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).unshare(0x10000000 | 0x40000000)  # a user namespace, and in it a network without interfaces
+        ctypes.CDLL(None).unshare(0x10000000 | 0x40000000)  # new user namespace, and network without interfaces
     sys.addaudithook(refuse)
 
 

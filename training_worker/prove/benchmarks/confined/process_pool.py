@@ -1,4 +1,4 @@
-"""The processes of one benchmark: one for each conversation that is under way, kept for the next one."""
+"""Process pool of a benchmark: one process per running conversation, reused for later ones."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ AChild = TypeVar("AChild", bound=Child)
 
 
 class Children(Generic[AChild]):
-    """Threads may share it. Close it when all are done."""
+    """A pool of child processes. Thread-safe. Close it at the end."""
 
     def __init__(self, new: Callable[[], AChild]):
-        """`new` starts a process. It may raise ChildFailed, which goes on to whoever wanted one."""
+        """Create an empty pool. `new` starts a process; if it raises ChildFailed, the caller of `one` receives it."""
         self.new = new
         self.free: SimpleQueue[AChild] = SimpleQueue()
         self.started: list[AChild] = []
 
     @contextmanager
     def one(self) -> Iterator[AChild]:
-        """A process that nobody else uses, kept for the next conversation unless it broke."""
+        """Lend a process exclusively; it returns to the pool unless the block raised."""
         child = self.idle() or self.start()
         try:
             yield child
@@ -33,7 +33,7 @@ class Children(Generic[AChild]):
         self.free.put(child)
 
     def idle(self) -> AChild | None:
-        """One that was kept and still runs."""
+        """Return an idle process that still runs, or None."""
         while not self.free.empty():
             try:
                 child = self.free.get_nowait()

@@ -1,4 +1,4 @@
-"""The parent's side of a confined process: questions and answers in JSON lines, within limits of time and size."""
+"""RPC client for a confined process: requests and answers in JSON lines, within limits of time and size."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ CHUNK = 1 << 16
 
 
 class ChildFailed(Exception):
-    """A benchmark's process broke, or its code raised; says what is known. It is no fault of the policy."""
+    """A failure of a benchmark's process or code; the message says what is known. The policy did not cause it."""
 
 
 class LimitReached(Exception):
-    """What the policy asked for takes too much time or room; the process was ended."""
+    """Calls of the policy exceeded the limits of time or output size; the process was ended."""
 
 
 class Child:
-    """One process of a benchmark's interpreter, with an empty environment; close it, or let it end with us.
+    """One process of a benchmark's interpreter, with an empty environment; close it, or let it end with the parent.
 
-    `name` is the benchmark's, for what is told; `runner` is the module that its interpreter runs. Each answer may take
-    `seconds`, and the start much more. Raises ChildFailed when it does not start.
+    `name` is the benchmark's, for messages; `runner` is the module that its interpreter runs. Each answer may take
+    `seconds`, and the start up to START. Raises ChildFailed when it does not start.
     """
 
     def __init__(self, name: str, runner: str, python: Path, seconds: float):
         if not python.exists():
-            raise ChildFailed(f"{python} is not there")
+            raise ChildFailed(f"{python} does not exist")
         self.name = name
         self.process = subprocess.Popen(
             [str(python), "-s", "-B", "-W", "ignore", "-m", runner],
@@ -43,7 +43,7 @@ class Child:
             stderr=subprocess.DEVNULL,
             cwd="/",
             env={"LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT)},
-            start_new_session=True,  # Ctrl-C is for the parent to answer
+            start_new_session=True,  # only the parent should receive Ctrl-C
         )
         self.seconds = START
         try:
@@ -53,20 +53,20 @@ class Child:
         self.seconds = seconds
 
     def call(self, asked: dict[str, Any], reply: Callable[[Any], Any] | None = None) -> Any:
-        """Its answer; what it asks back meanwhile gets the `reply`.
+        """Send a request and return the answer; `reply` answers questions that the process asks meanwhile.
 
-        Raises ChildFailed or LimitReached; after either the process is gone.
+        Raises ChildFailed or LimitReached; after either, the process is gone.
         """
         answer = self.exchange(asked)
         while reply and "ask" in answer:
             answer = self.exchange({"reply": reply(answer["ask"])})
         if "error" in answer:
             self.close()  # its state is not known
-            raise ChildFailed(f"{self.name}'s own code broke: {answer['error']}")
+            raise ChildFailed(f"{self.name}'s own code failed: {answer['error']}")
         return answer["answer"]
 
     def exchange(self, line: dict[str, Any]) -> dict[str, Any]:
-        """One line for one line."""
+        """Send one line and return the next one."""
         assert self.process.stdin
         try:
             self.process.stdin.write(json.dumps(line).encode() + b"\n")
@@ -74,13 +74,13 @@ class Child:
             return dict(json.loads(self.line(self.seconds)))
         except (OSError, ValueError):
             self.close()
-            raise ChildFailed(f"{self.name}'s process ended by itself") from None
+            raise ChildFailed(f"{self.name}'s process ended unexpectedly") from None
         except LimitReached:
             self.close()
             raise
 
     def line(self, seconds: float) -> bytes:
-        """The next line of its output; a ValueError when there is none."""
+        """Return the next line of output. Raises ValueError at its end, and LimitReached."""
         assert self.process.stdout
         pipe, size, deadline = self.process.stdout.fileno(), 0, time.monotonic() + seconds
         parts: list[bytes] = []
@@ -102,5 +102,5 @@ class Child:
             try:
                 pipe.close()
             except OSError:
-                continue  # what was not sent yet
+                continue  # unsent data
         self.process.wait()

@@ -1,4 +1,4 @@
-"""The inside of a confined process: what it is asked line by line, what it answers, and what it asks back."""
+"""RPC server inside a confined process: requests line by line, answers, and questions to the parent."""
 
 import json
 import os
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-SECONDS = 60  # for one answer, should the parent be gone
+SECONDS = 60  # per answer, in case the parent is gone
 
 Doing = dict[str, Callable[[dict[str, Any]], Any]]
 
 
 class Parent:
-    """Whoever started this process. Made before anything else is imported: whatever others print is no answer."""
+    """The connection to the parent process. Created before other imports, so that their prints are not answers."""
 
     def __init__(self) -> None:
         self.answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -24,7 +24,7 @@ class Parent:
         self.answers.flush()
 
     def call(self, question: Any) -> Any:
-        """The parent's reply, however long that takes."""
+        """Return the parent's reply; waits without a limit."""
         signal.alarm(0)
         self.say({"ask": question})
         line = sys.stdin.readline()
@@ -32,7 +32,7 @@ class Parent:
         return json.loads(line)["reply"]
 
     def serve(self, start: Callable[[], Doing]) -> None:
-        """Answer until the parent is gone, which first asks to `start`. What raises is answered with an error."""
+        """Answer requests until the parent is gone; the first is `start`. An exception is answered as an error."""
         doing: Doing = {}
         while line := sys.stdin.readline():
             asked = json.loads(line)

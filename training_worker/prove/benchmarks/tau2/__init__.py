@@ -1,1 +1,1 @@
-"""tau2-bench, from its own package: environments, simulated users and evaluator run in a child process."""
+"""tau2-bench from its own package: environments, simulated users and evaluator run in a child process."""

@@ -19,19 +19,19 @@ from .suite import CATEGORIES, script, suite_of
 from .user import MISSING, TEMPERATURE, SimulatedUser
 
 RUNNER = "training_worker.prove.benchmarks.tau2.inside.runner"
-SECONDS = 60.0  # for the calls of one answer, or for the verdict
+SECONDS = 60.0  # per answer's calls, and per verdict
 
 
 class Tau2:
-    """The benchmark, with a process for each conversation that is under way; use it in a `with`.
+    """tau2-bench, with one process per running conversation. Use it as a context manager.
 
-    `user` plays the users; without one only the oracle and the silent policy can be run, whose users are scripted.
+    `user` plays the users; without it, only the oracle and the silent policy can run, whose users are scripted.
     """
 
     name, categories = "tau2", CATEGORIES
 
     def __init__(self, python: Path, user: Endpoint | None = None, split: str = "base"):
-        """`python` is the interpreter of tau2's environment. Raises ChildFailed when it cannot be used."""
+        """Load the suite. `python` is the interpreter of tau2's environment. Raises ChildFailed if it is unusable."""
         self.user, self.split = user, split
         self.children = Children(lambda: Child("tau2", RUNNER, python, SECONDS))
         with self.children.one() as child:
@@ -40,7 +40,7 @@ class Tau2:
 
     @property
     def settings(self) -> dict[str, Json]:
-        """What a score depends on beside the version: who plays the user and how, and the split of the tasks."""
+        """What a score depends on besides the version: the user's model and prompt, and the split of the tasks."""
         return {
             "user": self.user.settings.model if self.user else "",
             "user_temperature": TEMPERATURE,
@@ -58,18 +58,18 @@ class Tau2:
         return [Item(task.item, task.domain) for task in self.suite.tasks.values()]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """What users are to say: a task's item and what its user is told."""
+        """Yield the users' instructions, each with its task's item id."""
         yield from ((task.item, task.user) for task in self.suite.tasks.values())
 
     def require(self, policy: Policy) -> None:
-        """Raises NotKnown for a style that there is not, and EndpointFailed where a user lacks that is needed."""
+        """Raise NotKnown for an unsupported style, and EndpointFailed where a simulated user is needed but missing."""
         if policy.style != "tools":
-            raise NotKnown("tau2-bench has no notation for calls in words: it has the style tools alone.")
+            raise NotKnown("tau2-bench has no text notation for calls: it supports only the style tools.")
         if policy.kind == "model" and self.user is None:
             raise EndpointFailed(MISSING)
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun, and what `require` raises."""
+        """Run and score a task. Raises NotRun, and what `require` raises."""
         self.require(policy)
         began, task, model = time.monotonic(), self.suite.tasks[item.task], policy.speak(item)
         talk = Conversation(Part(model, policy.format), Part(self.user_for(item, policy)))
@@ -92,15 +92,15 @@ class Tau2:
         )
 
     def user_for(self, item: Item, policy: Policy) -> ChatModel:
-        """A model; for the oracle one that plays along, and for the silent policy one that ends it at once."""
+        """Return the user's model: for the oracle a scripted one, for the silent policy one that stops immediately."""
         match policy.kind:
             case "silent":
                 return Scripted([self.suite.stop])
             case "oracle":
                 return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[1])
-        assert self.user, "what `require` sees to"
+        assert self.user, "`require` checks this"
         return SimulatedUser(self.user, item.trial)
 
     def oracle(self, item: Item) -> ChatModel:
-        """Makes the calls of the ground truth and says what is to be told; Hermes style."""
+        """Return a model that makes the ground-truth calls and gives the required information; Hermes style."""
         return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[0])

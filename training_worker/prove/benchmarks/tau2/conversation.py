@@ -1,4 +1,4 @@
-"""Both sides of a simulation as tau2's process asks for them: what each is told, and what it says."""
+"""Agent and user of a simulation: answers to the requests of tau2's process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..protocol import NotRun, OutOfRoom
 
 
 class Unusable(Exception):
-    """An answer that tau2 has no way to go on from; says which failure that is."""
+    """An answer that tau2 cannot continue from; the message is the kind of failure."""
 
 
 @dataclass
 class Part:
-    """The agent, or the user. `texts` is what it said; `refused` is a last answer that could not be used."""
+    """The agent or the user. `texts` are its answers; `refused` is a last answer that could not be used."""
 
     model: ChatModel
     format: Format = HERMES
@@ -27,7 +27,7 @@ class Part:
     system: str = ""
 
     def answer(self, told: Sequence[Mapping[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What it says next, in words and calls. Raises Unusable, NotRun and OutOfRoom."""
+        """Return the next answer as text and calls. Raises Unusable, NotRun and OutOfRoom."""
         messages = heard(told, self.texts)
         self.system = messages[0].content
         text = printable(self.model.reply(messages, tools))
@@ -49,14 +49,14 @@ class Part:
 
 @dataclass
 class Conversation:
-    """`over` says why it was ended from our side, if it was."""
+    """A conversation of agent and user; `over` says why this side ended it, None if it did not."""
 
     agent: Part
     user: Part
     over: NotRun | OutOfRoom | Unusable | None = None
 
     def reply(self, question: Mapping[str, Any]) -> dict[str, Any] | None:
-        """To tau2, which asks for the next words of one of the two; None ends the simulation."""
+        """Answer tau2's request for the next message of agent or user; None ends the simulation."""
         try:
             if question["who"] == "agent":
                 return self.agent.answer(question["messages"], question["tools"])
@@ -75,7 +75,7 @@ class Conversation:
 
 
 def heard(told: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[Message]:
-    """tau2's messages as ours. The last of the assistant are what this part said, and stand in its own words."""
+    """Convert tau2's messages; the last assistant messages get this part's own texts."""
     places = [place for place, one in enumerate(told) if one["role"] == "assistant"]
     own = dict(zip(places[len(places) - len(texts) :], texts, strict=True))
     return [Message(one["role"], own.get(place, one["content"] or "")) for place, one in enumerate(told)]

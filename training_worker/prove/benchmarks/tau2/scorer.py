@@ -1,4 +1,4 @@
-"""What a simulation came to: tau2's reward as passed or a kind of failure, and the conversation as a rollout."""
+"""Scoring of a simulation: tau2's reward as success or a kind of failure, and the conversation as a rollout."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MOST_WHY = 500  # letters
 
 
 def verdict(talk: Conversation, told: Mapping[str, Any]) -> tuple[str, str]:
-    """The kind of failure, "" for none, and tau2's word for it. Raises NotRun."""
+    """Return the kind of failure ("" for none) and tau2's message. Raises NotRun."""
     if isinstance(talk.over, NotRun):
         raise talk.over
     if talk.over:
         return ("context_limit" if isinstance(talk.over, OutOfRoom) else str(talk.over)), str(talk.over)
     if "unscored" in told:
-        raise NotRun(f"tau2's evaluator broke: {told['unscored']}")
+        raise NotRun(f"tau2's evaluator failed: {told['unscored']}")
     if told["ended"] in LIMITS:
         return LIMITS[told["ended"]], f"tau2 ended it: {told['ended']}"
     reward = told["reward"]
-    if reward["reward"] > 1 - 1e-6:  # as tau2 itself counts success
+    if reward["reward"] > 1 - 1e-6:  # tau2's own criterion of success
         return "", ""
     missed = [basis for basis, value in (reward["reward_breakdown"] or {}).items() if value < 1]
     kind = next((kind for basis, kind in KINDS.items() if basis in missed), "not_rewarded")
@@ -57,7 +57,7 @@ def reasons(reward: Mapping[str, Any], missed: Sequence[str]) -> Iterator[str]:
 
 
 def rollout_of(task: Task, talk: Conversation, told: Mapping[str, Any]) -> Rollout:
-    """The conversation as the agent had it; what the user did with tools of its own is not part of that."""
+    """Return the conversation from the agent's side, without the user's own tool calls."""
     end: End = "assistant_turns" if told.get("ended") in LIMITS else "answered"
     return Rollout(
         example=task.id,
@@ -84,7 +84,7 @@ def transcript(agent: Part, messages: Sequence[Mapping[str, Any]]) -> Iterator[M
 
 
 def executed(messages: Sequence[Mapping[str, Any]]) -> Iterator[ExecutedCall]:
-    """The agent's calls, each with its answer. One that tau2 refused reached no tool, or the tool refused it."""
+    """Yield the agent's calls, each with its observation; a failed call reached no tool (0) or the tool refused it (2)."""
     waiting: list[tuple[int, ToolCall]] = []
     turn = -1
     for one in messages:

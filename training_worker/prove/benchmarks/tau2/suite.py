@@ -1,4 +1,4 @@
-"""tau2's tasks as its process tells them, with the ground truth of each."""
+"""tau2's tasks as its process returns them, with the ground truth of each."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SPLITS = ("base", "train", "test")
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """`number` is its place in its domain, `id` tau2's own name of it.
+    """A task. `number` is its position in its domain, `id` tau2's own name for it.
 
-    `user` is what the one who plays the user is told of the task. `actions` are the calls of the ground truth with who
-    makes each, "assistant" or "user"; `infos` are what the agent has to tell the user.
+    `user` are the instructions of the simulated user. `actions` are the ground-truth calls, each with its caller,
+    "assistant" or "user"; `infos` is the information that the agent must give the user.
     """
 
     domain: str
@@ -36,10 +36,10 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """All tasks of a split by item, tau2's limits, and the word with which a user ends a conversation.
+    """All tasks of a split by item, tau2's limits, and the stop text with which a user ends a conversation.
 
-    `package` is the distribution and its version; `data` and `prompt` are digests of the data and of what every
-    simulated user is told.
+    `package` is the distribution and its version; `data` and `prompt` are digests of the data and of the simulated
+    users' prompt.
     """
 
     package: str
@@ -80,7 +80,7 @@ def task_of(told: Mapping[str, Any]) -> Task:
 
 
 def script(task: Task, stop: str) -> tuple[list[str], list[str]]:
-    """The ground truth as the two would speak it: the texts of the agent, and those of the user, who ends it."""
+    """Return the ground truth as a dialogue: the agent's texts, and the user's texts, the last of which stops it."""
     agent, user = [], ["Hello."]
     for who, actions in groupby(task.actions, key=lambda action: action[0]):
         calls = write_calls([call for _, call in actions])

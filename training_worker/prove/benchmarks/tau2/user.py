@@ -1,4 +1,4 @@
-"""The model that plays the user, on any OpenAI-compatible endpoint: the policy's own, or another."""
+"""Simulated user on any OpenAI-compatible endpoint: the policy's own, or another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...trajectory import Json, Message
 from ..protocol import NotRun
 
 TEMPERATURE = 0.0  # tau2's own
-TRIES = 4  # for an answer that can be used, as tau2 has it for one that is not empty
+TRIES = 4  # attempts to get a usable answer; tau2 retries empty answers as often
 KEY = "PROVE_USER_KEY"
 MISSING = (
     "tau2-bench needs a model that plays the user: name it with --option user_url=... and --option user_model=..., or "
@@ -22,9 +22,9 @@ MISSING = (
 
 
 def user_endpoint(options: Mapping[str, str], environment: Mapping[str, str], cache: Path) -> Endpoint | None:
-    """The endpoint that options and variables name, None where they name none. Raises EndpointFailed.
+    """Return the endpoint that options and variables name, None where they name none. Raises EndpointFailed.
 
-    The key of the variables goes to their address alone; another address has its own, in PROVE_USER_KEY.
+    The key of the variables is sent only to their address; another address has its own key, in PROVE_USER_KEY.
     """
     url, model, key = variable("url"), variable("model"), variable("key")
     given = dict(environment)
@@ -38,23 +38,23 @@ def user_endpoint(options: Mapping[str, str], environment: Mapping[str, str], ca
 
 
 class SimulatedUser:
-    """The user in one conversation; each trial of a task has its own seed."""
+    """The simulated user of one conversation; each trial of a task has its own seed."""
 
     def __init__(self, endpoint: Endpoint, trial: int):
         self.endpoint = endpoint
         self.sampling: dict[str, Json] = {"temperature": TEMPERATURE, **({"seed": trial} if trial > 1 else {})}
 
     def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
-        """Raises NotRun: what goes wrong with the user is no fault of the policy."""
+        """Return the user's next message. Raises NotRun, since a failure of the user is not the policy's."""
         for take in range(TRIES):
             try:
                 answer = self.endpoint.chat(messages, tools, take=take, sampling=self.sampling)
             except EndpointFailed as reason:
                 raise NotRun(f"the user's model: {reason}") from None
-            words = HERMES.words(answer.text)  # tags beside the API's own calls would be read as calls once more
+            words = HERMES.words(answer.text)  # tags in the text would be parsed as calls in addition to the API's own
             if (words or answer.calls) and all(call.arguments is not None for call in answer.calls):
                 return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
         raise NotRun(
-            f"the user's model, {self.endpoint.settings.model}, says nothing or makes calls that cannot be read, "
-            f"{TRIES} times in a row: name a stronger one"
+            f"the user's model, {self.endpoint.settings.model}, gave {TRIES} unusable answers in a row (empty, or with "
+            "unreadable calls): name a stronger model"
         )

@@ -1,1 +1,1 @@
-"""What runs in BFCL's own environment, which has no package that we use elsewhere."""
+"""Code that runs in BFCL's own environment, which has none of the packages used elsewhere."""

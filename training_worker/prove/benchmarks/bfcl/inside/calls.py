@@ -1,4 +1,4 @@
-"""Calls as the Python that BFCL evaluates: a name that the entry documents, plain identifiers, and literals."""
+"""Calls as Python that BFCL evaluates: a name that the entry documents, plain identifiers, and literals."""
 
 import keyword
 import math
@@ -11,7 +11,7 @@ NOTHING = "no_such_function()"  # BFCL's error for it counts as a call that fail
 
 
 def written(call: Call, names: set[str]) -> str:
-    """A call as Python, of literals only; NOTHING for one that may not be made."""
+    """Return a call as Python with literals only; NOTHING for a call that must not run."""
     name, arguments = call
     if name in names and plain(name) and all(plain(key) for key in arguments) and finite(arguments):
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
@@ -23,7 +23,7 @@ def plain(name: str) -> bool:
 
 
 def finite(value: Json) -> bool:
-    """Whether all numbers of a JSON value have a literal."""
+    """Return whether all numbers of a JSON value have a literal."""
     if isinstance(value, dict):
         return all(finite(part) for part in value.values())
     if isinstance(value, list):

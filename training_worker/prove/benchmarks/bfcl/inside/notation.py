@@ -1,4 +1,4 @@
-"""The notation that BFCL's system text asks for, `[name(argument=value), ...]`, read and never evaluated."""
+"""Parser of the notation in BFCL's system text, `[name(argument=value), ...]`; nothing is evaluated."""
 
 import ast
 import operator
@@ -15,14 +15,14 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Json, Json], Json]] = {
 
 
 class NoCalls(Exception):
-    """A text that is not in the notation; most are words for the user."""
+    """A text that is not in the notation; most are replies to the user."""
 
 
 def read_calls(text: str) -> list[Call] | None:
-    """The calls of a text, None for one that is not in the notation.
+    """Return the calls of a text, or None for a text that is not in the notation.
 
-    As in BFCL, brackets may lack, positional arguments are dropped, and a bare name is a text. Unlike there, a call
-    inside an argument is not made: such a text is not in the notation.
+    As in BFCL, brackets may be missing, positional arguments are dropped, and a bare name is a string. Unlike in BFCL,
+    a call inside an argument is not made: such a text is not in the notation.
     """
     text = text.strip("`\n ")
     text = ("" if text.startswith("[") else "[") + text + ("" if text.endswith("]") else "]")
@@ -45,7 +45,7 @@ def called(node: ast.expr) -> Call:
 
 
 def name_of(node: ast.expr) -> str:
-    """The name, with its dots where it has some."""
+    """Return a name, dotted if it is an attribute."""
     match node:
         case ast.Name(id=name):
             return name
@@ -55,7 +55,7 @@ def name_of(node: ast.expr) -> str:
 
 
 def value_of(node: ast.expr | None) -> Json:
-    """A JSON value."""
+    """Return the JSON value of a literal."""
     match node:
         case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
             return value

@@ -1,6 +1,6 @@
-"""Run by BFCL's own interpreter: its entries, its executor and its checker, asked and answering in JSON lines.
+"""Server process in BFCL's own interpreter: its entries, executor and checker over JSON lines.
 
-BFCL evaluates calls as Python, so no text of a model gets there (calls.py), and the process is confined besides.
+BFCL evaluates calls as Python, so no model text reaches it (calls.py), and the process is also confined.
 """
 
 import ast
@@ -16,12 +16,12 @@ from .calls import NOTHING, Call, Json, refusal, written
 from .notation import read_calls
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
-HINT = " Note that the provided function is in Python 3 syntax."  # BFCL's own, on every function offered from the start
-FUNCTIONS = "<functions>"  # where the parent puts them into the system text
+HINT = " Note that the provided function is in Python 3 syntax."  # BFCL's text on functions offered from the start
+FUNCTIONS = "<functions>"  # placeholder of the functions in the system text; the parent fills it
 
 
 class Backends:
-    """BFCL's modules, imported before the process is confined."""
+    """Access to BFCL's modules, which are imported before the process is confined."""
 
     def __init__(self) -> None:
         import bfcl_eval
@@ -46,7 +46,7 @@ class Backends:
         return [json.loads(line) for line in (self.data / name).read_text("utf-8").splitlines()]
 
     def names(self, entry: dict[str, Json]) -> set[str]:
-        """The functions that an entry documents, those held out too: BFCL runs them before they are offered."""
+        """Return the functions that an entry documents, with those held out: BFCL runs these before it offers them."""
         return {function["name"] for one in entry["involved_classes"] for function in self.functions[one]}
 
     def items(self, _: dict[str, Json]) -> Json:
@@ -74,7 +74,7 @@ class Backends:
         }
 
     def called(self, entry: dict[str, Json], text: str) -> Call:
-        """A call of the ground truth by name; positional arguments get the names of the signature."""
+        """Parse a ground-truth call; positional arguments get the names of the signature."""
         node = ast.parse(text, mode="eval").body
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         owner = next(self.classes[one] for one in entry["involved_classes"] if hasattr(self.classes[one], node.func.id))
@@ -83,7 +83,7 @@ class Backends:
         return node.func.id, given | {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
 
     def system(self) -> str:
-        """BFCL's default system text of models without tool calls (its `formulate_system_prompt`)."""
+        """Return BFCL's default system text for models without tool calls (its `formulate_system_prompt`)."""
         style, notation = self.prompts.PROMPT_STYLE_TEMPLATES["classic"], self.prompts.OUTPUT_FORMAT_MAPPING["python"]
         types = self.prompts.PARAM_TYPE_MAPPING["python"]
         return str(
@@ -115,7 +115,7 @@ class Backends:
         ]
 
     def check(self, asked: dict[str, Json]) -> Json:
-        """BFCL's own verdict on all calls of a conversation; its instances are forgotten with it."""
+        """Return BFCL's verdict on all calls of a conversation, and delete its instances."""
         entry, names = self.entries[asked["id"]], self.names(self.entries[asked["id"]])
         turns = [[[written(call, names) for call in step] for step in turn] for turn in asked["turns"]]
         truth, category = self.truths[entry["id"]], entry["id"].rsplit("_", 1)[0]
@@ -126,7 +126,7 @@ class Backends:
         return {key: verdict.get(key, "") for key in ("valid", "error_type", "error_message")}
 
     def forget(self, asked: dict[str, Json]) -> None:
-        """BFCL keeps instances in globals of its module."""
+        """Delete the instances of a run, which BFCL stores in globals of its module."""
         kept = vars(self.executor)
         for name in [name for name in kept if name.startswith(f"{asked['run']}_")]:
             del kept[name]

@@ -1,1 +1,1 @@
-"""What runs in tau2's own environment, which has no package that we use elsewhere."""
+"""Code that runs in tau2's own environment, which has none of the packages used elsewhere."""

@@ -1,4 +1,4 @@
-"""What a calculator of tau2 computes, read as arithmetic: tau2 would evaluate the text as Python."""
+"""Arithmetic for tau2's calculators, which would evaluate a model's text as Python."""
 
 import ast
 import operator
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 Number = int | float
 MOST_LETTERS = 1_000
-MOST_BITS = 4_096  # of an integer that comes out
+MOST_BITS = 4_096  # of an integer result
 SIGNS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -18,9 +18,9 @@ SIGNS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
 
 
 def computed(expression: str, *scopes: object) -> Number:
-    """The value of an expression, as `eval` gives it for all that a calculator is for.
+    """Return the value of an arithmetic expression, equal to that of `eval`.
 
-    Raises ValueError for anything else and for what gets too large, and what Python raises for a division by zero.
+    Raises ValueError for any other expression and for results that are too large, and ZeroDivisionError.
     """
     if len(expression) > MOST_LETTERS:
         raise ValueError("the expression is too long")

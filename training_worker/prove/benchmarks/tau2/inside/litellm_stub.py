@@ -1,6 +1,6 @@
-"""In litellm's place: what tau2 asks a language model is asked of the parent, so tau2 needs neither litellm nor a net.
+"""Stub of litellm that sends tau2's requests to the parent, so tau2 needs neither litellm nor a network.
 
-Agent and user of tau2 build their own prompts and read the answers as ever; the name of the model says who asks.
+tau2's agent and user build their prompts and parse the answers as usual; the model's name says which one asks.
 """
 
 import json
@@ -18,14 +18,14 @@ class Over(Exception):
 
 
 class Answer:
-    """What litellm's `completion` gives, as far as tau2 reads it."""
+    """The result of litellm's `completion`, as far as tau2 reads it."""
 
     def __init__(self, model: str, message: SimpleNamespace):
         self.model = model
         self.choices = [Choice(message)]
 
     def get(self, name: str) -> None:
-        """No usage is told: the parent counts tokens."""
+        """Return None: no usage is reported, since the parent counts tokens."""
 
 
 class Choice:
@@ -39,7 +39,7 @@ class Choice:
 
 
 class Speech:
-    """`completion` of litellm. `ask` brings a question to the parent; without a reply the conversation is over."""
+    """litellm's `completion`. `ask` sends a request to the parent; a reply of None ends the conversation."""
 
     def __init__(self, ask: Callable[[Json], Json]):
         self.ask, self.numbers = ask, count(1)
@@ -57,7 +57,7 @@ class Speech:
 
 
 def replace_litellm(speech: Speech) -> None:
-    """Before tau2 is imported."""
+    """Replace litellm's modules. Call it before tau2 is imported."""
     litellm, main = ModuleType("litellm"), ModuleType("litellm.main")
     caching, cache = ModuleType("litellm.caching"), ModuleType("litellm.caching.caching")
     vars(litellm).update(completion=speech.completion, completion_cost=lambda **rest: 0.0, disable_cache=lambda: None)

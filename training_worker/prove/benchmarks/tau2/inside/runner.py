@@ -1,4 +1,4 @@
-"""Run by tau2's own interpreter: its tasks, orchestrator and evaluator, asked and answering in JSON lines."""
+"""Server process in tau2's own interpreter: its tasks, orchestrator and evaluator over JSON lines."""
 
 import gc
 import hashlib
@@ -16,12 +16,12 @@ from .litellm_stub import Over, Speech, replace_litellm
 Json = Any
 DOMAINS = ("airline", "retail", "telecom")
 CALCULATORS = ("tau2.environment.toolkit", "tau2.domains.airline.tools", "tau2.domains.retail.tools")
-MANY = 500_000  # objects between two collections: reading a domain's data makes a million that stay
-DIGITS = 12  # of a digest that is shown
+MANY = 500_000  # allocations between two garbage collections: a domain's data creates a million lasting objects
+DIGITS = 12  # of a shown digest
 
 
 class Simulations:
-    """tau2's modules, imported before the process is confined."""
+    """Access to tau2's modules, which are imported before the process is confined."""
 
     def __init__(self) -> None:
         from tau2 import config
@@ -41,7 +41,7 @@ class Simulations:
         self.tasks = cache(lambda domain: registry.get_tasks_loader(domain)(None))
 
     def items(self, asked: dict[str, Json]) -> Json:
-        """The tasks of a split. A task's number is its place in the file of its domain, whatever the split."""
+        """Return the tasks of a split. A task's number is its position in its domain's file, independent of the split."""
         return {
             "package": " ".join(package()),
             "data": self.digest(),
@@ -61,7 +61,7 @@ class Simulations:
         return [(number, task) for number, task in enumerate(self.tasks(domain)) if task.id in ids]
 
     def digest(self) -> str:
-        """Of all data that a simulation depends on."""
+        """Return a digest of all data that a simulation depends on."""
         found = hashlib.sha256()
         for folder in (*(self.data / "domains" / domain for domain in DOMAINS), self.data / "user_simulator"):
             for path in sorted(folder.iterdir()):
@@ -70,13 +70,13 @@ class Simulations:
         return found.hexdigest()[:DIGITS]
 
     def prompt(self) -> str:
-        """The digest of what every simulated user is told beside its scenario."""
+        """Return a digest of the simulated users' prompt without their scenarios."""
         simulator = self.user_simulator
         guidelines = [simulator.get_global_user_sim_guidelines(use_tools=tools) for tools in (False, True)]
         return hashlib.sha256("\n".join([simulator.SYSTEM_PROMPT, *guidelines]).encode()).hexdigest()[:DIGITS]
 
     def run(self, asked: dict[str, Json]) -> Json:
-        """A simulation of one task as tau2's `run_task` does it, and what its evaluator says."""
+        """Simulate one task as tau2's `run_task` does, and return the messages with the evaluator's reward."""
         domain, task = asked["domain"], self.tasks(asked["domain"])[asked["number"]]
         simulation = self.simulation(domain, task)
         try:
@@ -115,7 +115,7 @@ class Simulations:
 
 
 def package() -> tuple[str, str]:
-    """Name and version of the distribution that tau2 comes from."""
+    """Return name and version of tau2's distribution."""
     name = importlib.metadata.packages_distributions()["tau2"][0]
     return name, importlib.metadata.version(name)
 
@@ -130,7 +130,7 @@ def truth(task: Any) -> Json:
 
 
 def messages_of(trajectory: list[Any]) -> list[Json]:
-    """The messages of a simulation in order; `by` says who a tool answers."""
+    """Return the messages of a simulation in order; `by` says whom a tool answers."""
     return [
         {
             "role": one.role,
