@@ -16,7 +16,7 @@ POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, 
 class RunKind(models.TextChoices):
     GRPO = "grpo", "GRPO"
     SFT = "sft", "Supervised"
-    OUTSIDE = "outside", "Trained elsewhere"
+    OUTSIDE = "outside", "External run"
 
 
 class Sweep(models.Model):
@@ -26,8 +26,8 @@ class Sweep(models.Model):
     """
 
     class Method(models.TextChoices):
-        GRID = "grid", "Grid: every combination"
-        RANDOM = "random", "Random: a number of draws"
+        GRID = "grid", "Grid (all combinations)"
+        RANDOM = "random", "Random (sampled)"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="sweeps")
     number = models.PositiveIntegerField()

@@ -84,7 +84,7 @@ def resume(job: Job) -> Job:
     if job.state not in (State.STOPPED, State.FAILED, State.LOST):
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
     if job.outside:
-        raise NotNow(f"“{job.title}” is trained elsewhere. Resume it there; it continues here with its next report.")
+        raise NotNow(f"“{job.title}” is an external run. Resume it there; it continues here with its next report.")
     job.failures, job.place = 0, timezone.now()
     next_attempt(job)
     job.save()

@@ -35,7 +35,7 @@ class Kind(models.TextChoices):
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
-    OUTSIDE = "outside", "Run trained elsewhere"
+    OUTSIDE = "outside", "External run"
     TRIAL = "trial", "Dry run"
 
 

@@ -14,7 +14,7 @@ from prove_web.ordered_json import OrderedJSONField
 class Source(models.TextChoices):
     """Who opened a session, and calls in it."""
 
-    HAND = "hand", "by hand"
+    HAND = "hand", "manual"
     FORK = "fork", "fork"
     TRAJECTORY = "trajectory", "trajectory"
     MCP = "mcp", "MCP client"

@@ -64,7 +64,7 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
     """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
     if run.dataset is None:
         raise InvalidDataset(
-            "A run that is trained elsewhere has no conversations here, so its rollouts cannot be collected."
+            "An external run has no conversations here, so its rollouts cannot be collected."
         )
     chosen = [
         (step, member.index)

@@ -71,7 +71,7 @@ def test_what_a_program_tells_is_on_every_page(api: Client, as_user: Callable[[U
     assert heard == {"state": "running", "stop": "", "stored": 4, "last_step": 3}
     client = as_user(mary)
     page = client.get(run.get_absolute_url()).content.decode()
-    assert "train/my score" in page and "Held-out my_eval" in page and "trained elsewhere" in page
+    assert "train/my score" in page and "Held-out my_eval" in page and ">external<" in page
     assert "model.size" in page and "&lt;b&gt;x&lt;/b&gt;" in page and "<b>x</b>" not in page
     snapshot = client.get(reverse("run-points", args=["acme", "demo", run.number])).json()
     assert snapshot["points"]["series"]["train/my score"] == [1, 2, 3]
@@ -217,7 +217,7 @@ def test_a_run_trained_elsewhere_is_neither_resumed_nor_cloned_here(api: Client)
     run = made(api)
     end(api, run, state="failed")
     answer = api.post(f"{RUNS}/{run.number}/resume")
-    assert answer.status_code == 409 and "trained elsewhere" in answer.json()["error"]
+    assert answer.status_code == 409 and "external run" in answer.json()["error"]
     cloned = api.post(RUNS, {"name": "Clone", "clone": run.number}, content_type="application/json")
     assert cloned.status_code == 422
 

@@ -108,7 +108,7 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     assert "run-collect" not in first and client.get(reverse("run-collect", args=place)).status_code == 200
     asked = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
     refused = client.post(reverse("run-collect", args=place), asked)
-    assert refused.status_code == 422 and b"trained elsewhere" in refused.content
+    assert refused.status_code == 422 and b"external run" in refused.content
 
 
 def test_nothing_is_taken_that_would_fill_the_disk_or_take_long_to_read(api: Client, settings: LazySettings) -> None:

@@ -101,7 +101,7 @@ def making(count: int) -> tuple[Option, ...]:
         ),
         Option("candidates", "maximum number of tools per conversation, 8 to 64", "24"),
         Option(
-            "manner", "user language: paper (the paper's recipe) or plain (as the small policy was trained)", "paper"
+            "manner", "user language: paper (the paper's recipe) or plain (the small policy's training)", "paper"
         ),
     )
 

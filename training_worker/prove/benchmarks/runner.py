@@ -29,13 +29,13 @@ def evaluate(
     finished: Finished = lambda result, line: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Run what is not done, and report on all of `items`. What could not be run is told, and tried the next time.
+    """Run the remaining items, and report on all of `items`. The next call retries items that could not be run.
 
-    `silent` are the results of a model that says nothing, for the report. `finished` is told each result that is
-    stored, those from before first, and its line in the file of results. Once it is `stopping`, no item is begun.
+    `silent` are the results of a model that says nothing, for the report. `finished` gets each stored result, earlier
+    ones first, and its line in the results file. Once `stopping` returns true, no further item starts.
 
-    Ends early when the first IN_A_ROW items cannot be run. An interruption (KeyboardInterrupt) waits for the answers
-    that are under way and goes on to the caller; what was finished is kept.
+    Ends early when the first IN_A_ROW items cannot be run. An interruption (KeyboardInterrupt) waits for pending
+    answers and then propagates; stored results remain.
     """
     todo = [item for item in items if item.id not in results.done]
     for item in items:

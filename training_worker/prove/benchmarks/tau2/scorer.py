@@ -84,7 +84,7 @@ def transcript(agent: Part, messages: Sequence[Mapping[str, Any]]) -> Iterator[M
 
 
 def executed(messages: Sequence[Mapping[str, Any]]) -> Iterator[ExecutedCall]:
-    """Yield the agent's calls, each with its observation; a failed call reached no tool (0) or the tool refused it (2)."""
+    """Yield the agent's calls with their observations; a failed call reached no tool or was refused by it."""
     waiting: list[tuple[int, ToolCall]] = []
     turn = -1
     for one in messages:

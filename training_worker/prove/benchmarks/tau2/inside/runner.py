@@ -41,7 +41,7 @@ class Simulations:
         self.tasks = cache(lambda domain: registry.get_tasks_loader(domain)(None))
 
     def items(self, asked: dict[str, Json]) -> Json:
-        """Return the tasks of a split. A task's number is its position in its domain's file, independent of the split."""
+        """Return the tasks of a split. A task's number is its position in its domain's file, whatever the split."""
         return {
             "package": " ".join(package()),
             "data": self.digest(),
