@@ -19,11 +19,11 @@ from .kit.server import ids_in
 PAGES = Path(__file__).parents[1] / "docs" / "servers"
 LONGEST = 5  # tools of a chain that are counted
 MOST_CHAINS = 50_000
-ABOUT = """Made from the code by `make reference`. *Refusals* are the ways in which a tool says no because
-of the state it finds, apart from unknown ids and malformed arguments. *Chains* counts the ways to line up five
-different tools so that each gives an id that the next one needs.
+ABOUT = """Generated from the code by `make reference`. *Refusals* are the errors that depend on the state, without
+unknown ids and malformed arguments. *Chains* counts the sequences of five different tools in which each
+returns an id that the next one requires.
 
-| server | tools | that write | refusals | invariants | chains of 5 | what it is |
+| server | tools | writing tools | refusals | invariants | chains of 5 | description |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |
 """
 
@@ -63,13 +63,13 @@ def page(server: Server[Any]) -> str:
     parts.append("## Tools")
     parts += [tool_section(tool) for tool in server.tools.values()]
     told = "\n".join(f"| `{one.code}` | {cell(one.message)} |" for one in refusals(server))
-    parts.append(f"## Refusals\n\n| code | what is said |\n| --- | --- |\n{told}")
+    parts.append(f"## Refusals\n\n| code | message |\n| --- | --- |\n{told}")
     state = server.seed(0, "small")
     rows = "\n".join(
         f"| `{name}` | `{own.prefix}-` | {cell(inspect.getdoc(state.row_types()[name]) or '')} |"
         for name, own in state.tables().items()
     )
-    parts.append(f"## Tables and ids\n\n| table | ids begin with | a row is |\n| --- | --- | --- |\n{rows}")
+    parts.append(f"## Tables and ids\n\n| table | id prefix | row |\n| --- | --- | --- |\n{rows}")
     laws = "\n".join(f"* `{name}`: {plain(law.__doc__ or '')}" for name, law in server.invariants.items())
     parts.append(f"## Invariants\n\n{laws}")
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -88,7 +88,7 @@ def tool_section(tool: Tool) -> str:
     gives = ", ".join(f"`{id}`" for id in sorted(set(ids_in(tool.result_type))))
     head = f"### `{tool.name}`\n\n{tool.description} *{', '.join(marks)}*" + (f"; gives {gives}" if gives else "")
     rows = [parameter_row(tool, name, schema) for name, schema in tool.input_schema["properties"].items()]
-    table = "| parameter | type | needed | what it is |\n| --- | --- | --- | --- |\n" + "\n".join(rows)
+    table = "| parameter | type | required | description |\n| --- | --- | --- | --- |\n" + "\n".join(rows)
     return f"{head}\n\n{table}" if rows else head
 
 

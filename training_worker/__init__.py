@@ -1,1 +1,1 @@
-"""The rooms that synthesize, score and train: `prove` is plain Python, `trainer` is the only one that knows torch."""
+"""The workers, which synthesize, score and train: `prove` is plain Python, and only `trainer` imports torch."""

@@ -1,4 +1,4 @@
-"""`python -m training_worker`: the pipeline, which answers Ctrl-C in one line also while it loads."""
+"""The command `python -m training_worker`: the pipeline, with a one-line reply to Ctrl-C even while it loads."""
 
 import sys
 

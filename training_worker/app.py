@@ -1,4 +1,4 @@
-"""The workers' Celery app: queues `synthesis` (CPU) and `training` (GPU). What comes of work is told by events."""
+"""The workers' Celery app with the queues `synthesis` (CPU) and `training` (GPU). Jobs report results as events."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def not_left_behind(**rest: object) -> None:
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]
 def wind_up(**rest: object) -> None:
-    """A job at work then stops after its step, and is gone on with when there is a worker again."""
+    """Ask a running job to stop after its step; it resumes when there is a worker again."""
     closing.set()

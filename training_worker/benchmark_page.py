@@ -1,4 +1,4 @@
-"""The blocks of docs/benchmarks.md: each holds what one command measured, and is written by that command alone."""
+"""The blocks of docs/benchmarks.md: each holds what one command measured, and only that command writes it."""
 
 from __future__ import annotations
 

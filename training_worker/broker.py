@@ -1,4 +1,4 @@
-"""The broker's address, as each library wants it."""
+"""The broker's address, in the form that each library needs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ UNSET = "REDIS_URL is not set. Start the workers with `manage.py serve`, or set 
 
 
 def broker_url() -> str:
-    """REDIS_URL, or a RuntimeError that says what to do."""
+    """Return REDIS_URL. Raises a RuntimeError that says what to do if it is not set."""
     if url := os.environ.get("REDIS_URL"):
         return url
     raise RuntimeError(UNSET)
 
 
 def celery_url(url: str) -> str:
-    """Celery's form of an address that redis-py understands: only unix sockets differ."""
+    """Return Celery's form of an address that redis-py understands: only unix sockets differ."""
     parts = urlsplit(url)
     if parts.scheme != "unix":
         return url

@@ -1,6 +1,6 @@
-"""The one rule of space: whoever writes something large leaves the last of the disk to the site itself.
+"""The disk quota: every writer of large files leaves a reserve of the disk to the site itself.
 
-How much that is, in gigabytes of 10**9 bytes, says PROVE_FREE_GB; a worker has it from its environment.
+PROVE_FREE_GB sets the reserve, in gigabytes of 10**9 bytes; a worker gets it from its environment.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ DO = "Delete runs and data sets that nobody needs, or ask who runs the site to m
 
 
 class NoRoom(Exception):
-    """What cannot be written, what is free, what it needs and what to do."""
+    """A write that does not fit; the message says what is free, what it needs and what to do."""
 
 
 def get_reserved_gb() -> float:
-    """Gigabytes of the disk that jobs of this worker leave free."""
+    """Return the gigabytes of the disk that jobs of this worker leave free."""
     with suppress(ValueError):
         return max(0.0, float(os.environ.get(VARIABLE) or FREE_GB))
     return FREE_GB
 
 
 def free(folder: Path) -> int:
-    """Bytes that are free on the disk of a folder, which need not be there yet. Raises OSError."""
+    """Return the free bytes on the disk of a folder, which need not exist yet. Raises OSError."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
 def room_for(what: str, size: int, folder: Path, kept: float) -> None:
-    """Raises NoRoom where so many bytes in this folder would leave less than `kept` gigabytes of its disk."""
+    """Raise NoRoom if `size` bytes in this folder would leave less than `kept` gigabytes of its disk."""
     left = free(folder)
     if left - size < kept * GB:
         needs = f"it takes about {amount(size)}, and " if size else ""

@@ -1,7 +1,8 @@
-"""A policy before and after its training, on worlds of ours it has not seen, on the behaviour suite, and on BFCL.
+"""Evaluation of a policy before and after training: held-out worlds, the behaviour suite, and BFCL.
 
-`make evaluations` runs it with the shipped policy and what `make pipeline` has made of it, and writes the table between
-the marks in docs/benchmarks.md. Both answer the same items greedily. Interrupted, it goes on where it stopped.
+`make evaluations` runs it with the shipped policy and the one that `make pipeline` trained from it, and writes the
+table between the marks in docs/benchmarks.md. Both answer the same items greedily. An interrupted run resumes where it
+stopped.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # w
 
 @dataclass(frozen=True)
 class Compared:
-    """A benchmark run by both: by category, and over all items, the mean before and after."""
+    """One benchmark with both policies: by category, and over all items, the mean before and after."""
 
     benchmark: str
     rows: tuple[tuple[str, Paired], ...]
 
 
 def build_requests(given: argparse.Namespace, policy: Path) -> list[EvaluationRequest]:
-    """The evaluations of one policy, all greedy."""
+    """Return the evaluations of one policy, all greedy."""
     tried = [("worlds", {**OURS, "count": str(given.worlds)}), ("behaviour", {**OURS, "count": str(given.behaviour)})]
     found = [
         EvaluationRequest(benchmark=name, source="folder", folder=str(policy), temperature=0.0, options=options)
@@ -56,7 +57,7 @@ def build_requests(given: argparse.Namespace, policy: Path) -> list[EvaluationRe
 
 
 def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
-    """Every benchmark that is there, run by both. Raises StageFailed."""
+    """Run every available benchmark with both policies. Raises StageFailed."""
     found = []
     for before, after in zip(build_requests(given, given.before), build_requests(given, given.after), strict=True):
         try:
@@ -69,7 +70,7 @@ def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
 
 
 def run(one: EvaluationRequest, data: Path, name: str) -> Done:
-    """Raises StageFailed when an item could not be run, and what `have_done` does."""
+    """Run one evaluation. Raises StageFailed if an item could not be run, and what `have_done` raises."""
     with estimated(f"{one.benchmark} {name}") as progress:
         done = have_done(one, data, progress=progress)
     if not done.report.complete:
@@ -90,7 +91,7 @@ def only(done: Done, category: str) -> dict[str, Result]:
 
 
 def markdown(found: Sequence[Compared], about: str) -> str:
-    """The table of the page: a line a category, and one over all items of each benchmark."""
+    """Return the table of the page: a line per category, and one over all items of each benchmark."""
     lines = [
         about,
         "",

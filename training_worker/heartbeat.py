@@ -1,9 +1,9 @@
-"""Heartbeats: every program that waits for messages says on the broker, now and then, that it is alive.
+"""Heartbeats on the broker, from every program that waits for messages.
 
-The hash `prove:hearts` has a program's name and when it was last heard of, in seconds by the broker's own clock, so
-that the clocks of machines need not agree. The hash `prove:workers` has each worker's facts as JSON (worker_info.py).
+The hash `prove:hearts` has the time of each program's last heartbeat by name, in seconds of the broker's own clock, so
+that the clocks of machines need not agree. The hash `prove:workers` has each worker's info as JSON (worker_info.py).
 The set `prove:draining` has the names of workers that take no more jobs, as the site last sent them, and "" once it has
-sent them. The list `prove:loads:<name>` has a worker's load, a sample a minute over the last hour, newest first.
+sent them. The list `prove:loads:<name>` has a worker's load, a sample per minute over the last hour, newest first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def beat(broker: Any, name: str, told: Mapping[str, Any] | None = None) -> None:
-    """Say that the program of this name is alive, and what it tells of itself."""
+    """Record a heartbeat of the program of this name, and its info."""
     broker.hset(HEARTS, name, now(broker))
     if told:
         broker.hset(WORKERS, name, json.dumps(told))
@@ -37,7 +37,7 @@ def beat(broker: Any, name: str, told: Mapping[str, Any] | None = None) -> None:
 
 
 def sample(broker: Any, name: str, told: Mapping[str, Any]) -> None:
-    """Keep how busy a worker is, once a minute: its GPUs, all together, or its cores where it has none."""
+    """Store how busy a worker is, once a minute: the mean of its GPUs, or of its cores if it has none."""
     shares = told.get("gpu") or [told.get("cpu")]
     if None not in shares and broker.set(f"prove:sampled:{name}", 1, nx=True, ex=MINUTE):
         kept = loads_key(name)
@@ -47,7 +47,7 @@ def sample(broker: Any, name: str, told: Mapping[str, Any]) -> None:
 
 
 def loads(broker: Any, name: str) -> list[tuple[float, float]]:
-    """How busy a worker was in the last hour, the oldest first: seconds ago, and a share of 0 to 1."""
+    """Return how busy a worker was in the last hour, oldest first: seconds ago, and a share of 0 to 1."""
     present = now(broker)
     found = [json.loads(text) for text in broker.lrange(loads_key(name), 0, -1)]
     return [(age, share) for at, share in reversed(found) if (age := present - at) < MINUTE * SAMPLES]
@@ -58,19 +58,19 @@ def loads_key(name: str) -> str:
 
 
 def say_draining(broker: Any, names: Collection[str]) -> None:
-    """Have these workers, and no others, finish what they are at and take no more."""
+    """Make exactly these workers finish their current jobs and take no more."""
     with broker.pipeline() as said:
         said.delete(DRAINING).sadd(DRAINING, SAID, *names).execute()
 
 
 def draining(broker: Any) -> set[str] | None:
-    """The names of those that take no more; None where nobody has said, as after a broker lost its memory."""
+    """Return the names of draining workers; None if the site has not sent any, as after the broker lost its memory."""
     found = set(broker.smembers(DRAINING))
     return found - {SAID} if SAID in found else None
 
 
 def forget(broker: Any, *names: str) -> None:
-    """Programs that have said goodbye, or are long gone, are no longer listed."""
+    """Remove programs that signed off, or stopped long ago, from the list."""
     broker.hdel(HEARTS, *names)
     broker.hdel(WORKERS, *names)
 
@@ -81,7 +81,7 @@ def now(broker: Any) -> float:
 
 
 def ages(broker: Any) -> dict[str, float]:
-    """Seconds since each program was last heard of, by name; those of long ago are forgotten."""
+    """Return the seconds since each program's last heartbeat, by name; very old ones are removed."""
     present = now(broker)
     found = {name: max(0.0, present - float(at)) for name, at in broker.hgetall(HEARTS).items()}
     if gone := [name for name, age in found.items() if age > FORGET]:
@@ -90,7 +90,7 @@ def ages(broker: Any) -> dict[str, float]:
 
 
 def read_worker_info(broker: Any) -> dict[str, dict[str, Any]]:
-    """What each worker told of itself, by name; what is not to be read is left out."""
+    """Return each worker's info by name; unreadable entries are left out."""
     found = {}
     for name, text in broker.hgetall(WORKERS).items():
         try:
@@ -103,10 +103,10 @@ def read_worker_info(broker: Any) -> dict[str, dict[str, Any]]:
 
 
 def of_workers(url: str, only: str = "") -> None:
-    """Have a Celery worker of this process beat from its main loop, which goes on while its pool works.
+    """Make a Celery worker of this process send heartbeats from its main loop, which runs while its pool works.
 
-    There it also sees whether it is to take no more jobs, or to take some again. `only` names a queue: who does not
-    serve it does no jobs, and has nothing to tell.
+    There it also checks whether it is to take no more jobs, or to take some again. `only` names a queue: a worker that
+    does not serve it does no jobs and sends nothing.
     """
     from . import worker_info  # what it takes to know them is not for the web, which only listens
 

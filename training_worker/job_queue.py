@@ -1,8 +1,8 @@
-"""Who waits in a queue, in which order: one sorted set on the broker for each queue, written by the web side.
+"""The order of waiting jobs: one sorted set on the broker for each queue, written by the web side.
 
 A message in a queue is a ticket to start one job; which one is decided when a worker is free to start it. So a job that
-is moved up goes first, whenever its message arrived. The database is the truth of the order; without what is kept here
-a worker does the job that its message names.
+is moved up goes first, whenever its message arrived. The database is the source of truth for the order; without the
+sorted set a worker does the job that its message names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def member(job: object, attempt: int) -> str:
 
 
 def put(broker: Any, queue: str, place: int, order: Order) -> None:
-    """Have an attempt wait at its place; the smallest goes first. Putting it twice is putting it once."""
+    """Queue an attempt at its place; the smallest goes first. Repeating the call changes nothing."""
     name = member(order["job"], order["attempt"])
     with broker.pipeline() as pipe:
         pipe.hset(orders(queue), name, json.dumps(order))
@@ -38,7 +38,7 @@ def put(broker: Any, queue: str, place: int, order: Order) -> None:
 
 
 def move(broker: Any, queue: str, moved: Mapping[str, int]) -> None:
-    """Give members other places; one that was taken meanwhile stays taken."""
+    """Give members other places; one that was taken in the meantime stays taken."""
     if moved:
         broker.zadd(places(queue), dict(moved), xx=True)
 
@@ -51,7 +51,7 @@ def drop(broker: Any, queue: str, name: str) -> None:
 
 
 def take(broker: Any, queue: str) -> Order | None:
-    """Whoever is first, who then waits no more; None when nobody does."""
+    """Remove and return the first job of a queue; None if it is empty."""
     while first := broker.zpopmin(places(queue)):
         name = first[0][0]
         order = broker.hget(orders(queue), name)
@@ -62,7 +62,7 @@ def take(broker: Any, queue: str) -> Order | None:
 
 
 def in_turn(broker: Any, queue: str, named: Order) -> Iterator[Order]:
-    """What the holder of a ticket may start, the first first; at last what the ticket names."""
+    """Yield the jobs that the holder of a ticket may start, in order, and at last the one that the ticket names."""
     try:
         while order := take(broker, queue):
             yield order

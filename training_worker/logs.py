@@ -1,7 +1,7 @@
-"""Logs: a line of text for people, or with PROVE_LOG=json one JSON object a line, which says what it is about.
+"""Logs: lines of text, or with PROVE_LOG=json one JSON object per line with its context.
 
-Objects have timestamp, level, logger and message, exc_info for an error, and of request_id, user, view, project and
-job whatever is known. What tools, models and people say is in none of them.
+Objects have timestamp, level, logger and message, exc_info for an error, and those of request_id, user, view, project
+and job that are known. Logs never contain what tools, models and people say.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Facts = Callable[[logging.LogRecord], dict[str, Any]]
 
 
 def form() -> str:
-    """The form of logs that PROVE_LOG asks for. Raises ValueError for one that is none."""
+    """Return the log format that PROVE_LOG asks for. Raises ValueError for an unknown one."""
     wanted = os.environ.get(SETTING) or "text"
     if wanted not in FORMS:
         raise ValueError(f"{SETTING}={wanted!r} is none of {', '.join(FORMS)}")
@@ -38,7 +38,7 @@ def job_at_work(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class About(logging.Filter):
-    """Adds to each record what it is about."""
+    """A filter that adds the context to each record."""
 
     def __init__(self, facts: Facts) -> None:
         super().__init__()
@@ -53,7 +53,10 @@ class About(logging.Filter):
 
 
 class Json(JsonFormatter):
-    """One object a line, with known fields alone: what else a library hangs on a record, such as a request, is not."""
+    """A formatter for one object per line with known fields only.
+
+    Other attributes that a library sets on a record, such as a request, are left out.
+    """
 
     def __init__(self) -> None:
         names = {"levelname": "level", "name": "logger"}
@@ -64,7 +67,7 @@ class Json(JsonFormatter):
 
 
 def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
-    """What `logging.config.dictConfig` takes, in the form that is asked for."""
+    """Return the argument of `logging.config.dictConfig` for the configured format."""
     line = {"()": Json} if form() == "json" else {"format": "%(levelname)s %(message)s%(about)s"}
     return {
         "version": 1,
@@ -78,7 +81,7 @@ def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
 
 
 def of_workers(facts: Facts = job_at_work) -> None:
-    """Have the Celery programs of this process tell of which job they speak, and in JSON where that is asked for."""
+    """Make log records of this process's Celery programs name their job, in JSON if that is configured."""
     task_prerun.connect(begin_job, weak=False)
     task_postrun.connect(end_job, weak=False)
     if form() == "json":  # otherwise Celery sets its logs up, in the format that its command line gives

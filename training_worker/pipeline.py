@@ -1,8 +1,8 @@
-"""The whole of PROVE in one command: graph, data, warm policy, GRPO, held-out evaluation before and after.
+"""The whole PROVE pipeline in one command: graph, data, warm policy, GRPO, held-out evaluation before and after.
 
-Each stage keeps its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run
-goes on where it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get
-better beyond chance, 130 interrupted.
+Each stage stores its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run
+resumes where it stopped. Exit codes: 0 success, 1 a stage failed, 3 all ran but the policy did not improve beyond
+chance, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SEEDS = range(20)  # data sets 20 to 39; 0 to 19 belong to warm-up and held-out 
 
 @dataclass(frozen=True)
 class Options:
-    """What a run may be told. The defaults are the ones behind docs/benchmarks.md."""
+    """The options of a run. The defaults are the ones behind docs/benchmarks.md."""
 
     data: Path
     policy: Path
@@ -61,14 +61,14 @@ class Options:
 
 
 class Pipeline:
-    """The stages of one run, in order; each method is a stage and says what it found in one line."""
+    """The stages of one run, in order; each method is a stage and reports its result in one line."""
 
     def __init__(self, options: Options, console: Console):
         self.options, self.console = options, console
         self.folder = options.data / "pipeline"
 
     def run(self) -> bool:
-        """Run what is not done yet; whether the policy got better on worlds it has not seen."""
+        """Run unfinished stages; return whether the policy improved on worlds it has not seen."""
         graph = self.graph()
         data = self.data_set(graph)
         before = self.evaluate("before", data, self.options.policy)
@@ -218,14 +218,14 @@ def held_out(data: Outcome) -> list[Example]:
 
 
 def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
-    """Ids, e-mail addresses and full names that occur on both sides of the split: there must be none."""
+    """Return ids, e-mail addresses and full names that occur on both sides of the split: there must be none."""
     from .prove.leakage import identifiers
 
     return sorted(identifiers(train) & identifiers(held_out))
 
 
 def digest_of(policy: Path) -> str:
-    """Names a policy by its weights and its tokenizer."""
+    """Return a digest of a policy's weights and tokenizer."""
     weights = sorted(policy.glob("*.safetensors")) or [policy / "model.safetensors"]  # an adapter's, or several
     files = (*weights, policy / "tokenizer.json")
     return "+".join(file_digest(path) if path.exists() else "missing" for path in files)
@@ -247,7 +247,7 @@ def option_parser() -> argparse.ArgumentParser:
 
 
 def read_options(argv: Sequence[str] | None) -> tuple[Options, bool]:
-    """The options and whether to start afresh; a value that makes no sense ends the program in one line."""
+    """Return the options and whether to start afresh; an invalid value ends the program with a one-line error."""
     parser = option_parser()
     given = vars(parser.parse_args(argv))
     fresh = given.pop("fresh")
@@ -277,7 +277,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def ended(work: Callable[[], int | None], data: Path, console: Console) -> int:
-    """Do work that writes under `data`; return its exit code, with the reason in one line where it failed."""
+    """Do work that writes under `data`; return its exit code, and print the reason in one line if it failed."""
     try:
         return work() or 0
     except KeyboardInterrupt:
@@ -305,7 +305,7 @@ def require_space(folder: Path) -> None:
 
 
 def explain(error: OSError, folder: Path) -> str:
-    """An operating system's refusal as what happened, where, and what to do."""
+    """Return an operating system's error as what happened, where, and what to do."""
     where = error.filename or folder
     match error.errno:
         case errno.ENOSPC:

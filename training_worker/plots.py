@@ -1,4 +1,4 @@
-"""How plots of this house look, and how they are written: PNG, the same for the same figures."""
+"""The common style of plots, and their output as PNG, which is the same for the same figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run shows at its end: a table of before and after, and plots as PNG."""
+"""The report at the end of a run: a table of before and after, and plots as PNG."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from .trainer.run_folder import RunFolder
 def make_report(
     folder: Path, console: Console, examples: Sequence[Example], before: Outcome, trained: Outcome, after: Outcome
 ) -> bool:
-    """Compare before and after on the same held-out examples; write summary.json and plots; whether it got better."""
+    """Compare before and after on the same held-out examples, and return whether the policy improved.
+
+    Writes summary.json and plots.
+    """
     sides = {mode: (load(before, mode, examples), load(after, mode, examples)) for mode in ("sampled", "greedy")}
     gains = {mode: paired(*pair) for mode, pair in sides.items()}
     metrics = list(RunFolder(trained.folder).lines())
@@ -53,7 +56,7 @@ def make_report(
 
 
 def outcomes(rollouts: Rollouts) -> dict[str, Any]:
-    """Return success and, as far as known, goal success, act accuracy, and user turns by right act and the policy's."""
+    """Return success and, if known, goal success, act accuracy, and user turns by right act and the policy's act."""
     flat = [rollout for each in rollouts for rollout in each]
     found = {"success": mean(successes(flat)), **goal_means(flat)}
     return found | ({"acts": count_acts(flat)} if "act_accuracy" in found else {})
@@ -64,7 +67,7 @@ def named(pair: tuple[Rollouts, Rollouts]) -> tuple[tuple[str, Rollouts], tuple[
 
 
 def load(evaluation: Outcome, mode: str, examples: Sequence[Example]) -> Rollouts:
-    """The rollouts of an evaluation, grouped by example in the order of the examples."""
+    """Return the rollouts of an evaluation, grouped by example in the order of the examples."""
     grouped: dict[str, list[Rollout]] = {example.id: [] for example in examples}
     for rollout in read_lines(Rollout, evaluation.folder / f"{mode}.jsonl"):
         grouped[rollout.example].append(rollout)
@@ -94,7 +97,7 @@ def show(
 
 
 def show_outcomes(console: Console, old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Print success, goal success and act accuracy before and after, and what the policy did by the right act."""
+    """Print success, goal success and act accuracy before and after, and the policy's acts by right act."""
     titles = {"success": "success", "goal_success": "goal success", "act_accuracy": "act accuracy"}
     shares = {title: (share(old.get(name)), share(new.get(name))) for name, title in titles.items()}
     console.print(", ".join(f"{title} {before} → {after}" for title, (before, after) in shares.items()))
@@ -113,7 +116,7 @@ def share(value: float | None) -> str:
 
 
 def plot_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
-    """Mean reward and components of each training step, raw and smoothed."""
+    """Plot mean reward and components of each training step, raw and smoothed."""
     metrics = [line for line in metrics if "reward" in line]  # a step without a scored rollout has none
     steps = [line["step"] for line in metrics]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
@@ -128,7 +131,7 @@ def plot_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], path: Path) -> None:
-    """Held-out reward before and after, by the number of ground-truth steps."""
+    """Plot held-out reward before and after, by the number of ground-truth steps."""
     old, new = (table(examples, side) for side in pair)
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     places = range(len(old))
@@ -145,7 +148,7 @@ def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], 
 
 
 def smooth(values: Sequence[float], weight: float = 0.85) -> list[float]:
-    """An exponential mean without the bias towards the start."""
+    """Return an exponential mean without bias towards the start."""
     smoothed, total, norm = [], 0.0, 0.0
     for value in values:
         total, norm = weight * total + (1 - weight) * value, weight * norm + (1 - weight)

@@ -1,7 +1,7 @@
-"""Child processes that decode files made by strangers, within limits of memory, processor time and output.
+"""Child processes that decode untrusted files, within limits of memory, processor time and output.
 
-The child calls `decode`, which sets the limits first; the parent calls `run`, or `lines` to read what the child prints
-while it works. Memory that a file takes is gone with the child.
+The child calls `decode`, which sets the limits first; the parent calls `run`, or `lines` to read the child's output
+while it works. Memory that a file takes is freed when the child ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ inside = False  # whether this process is such a child
 def decode(
     work: Callable[[], None], memory: int = MEMORY, seconds: int = SECONDS, largest_file: int = LARGEST_FILE
 ) -> int:
-    """Do the work under limits; the exit status. Only the main of a child calls it."""
+    """Do the work under limits and return the exit status. Only the main function of a child calls it."""
     global inside
     for limit, most in (
         (resource.RLIMIT_AS, memory),
@@ -72,7 +72,7 @@ def run(module: str, words: Sequence[str], poll: Callable[[], None] = lambda: No
 
 
 def lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
-    """Each line that a child prints, of at most `longest` bytes. Raises UnreadableData."""
+    """Yield each line that a child prints, of at most `longest` bytes. Raises UnreadableData."""
     with tempfile.TemporaryFile() as errors, started(module, words, subprocess.PIPE, errors) as child:
         assert child.stdout
         try:
@@ -92,12 +92,12 @@ def started(module: str, words: Sequence[str], stdout: int, errors: IO[bytes]) -
 
 
 def environment() -> dict[str, str]:
-    """What a child gets of our environment."""
+    """Return the environment variables that a child gets."""
     return {name: os.environ[name] for name in PASSED if name in os.environ}
 
 
 def require_done(child: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
-    """Raise UnreadableData with the child's own reason; a child that was killed ran into its limits."""
+    """Raise UnreadableData with the child's own reason; a child that was killed exceeded its limits."""
     if child.returncode == 0:
         return
     errors.seek(0)

@@ -1,4 +1,4 @@
-"""Stages that remember: each keeps its results in a folder of its own and is not run again for the same inputs."""
+"""Cached stages: each stores its results in its own folder and is not run again for the same inputs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Summary = dict[str, Any]
 
 
 class StageFailed(Exception):
-    """A stage did not hold; the message says what is the case and what to do."""
+    """A stage that failed; the message says what is wrong and what to do."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a stage left: its folder, its summary, the key later stages build on, and whether it was there already."""
+    """The result of a stage: its folder, its summary, the key that later stages build on, and whether it was cached."""
 
     folder: Path
     summary: Summary
@@ -34,8 +34,8 @@ class Outcome:
 def run_stage(folder: Path, inputs: Summary, work: Callable[[Path], Summary]) -> Outcome:
     """Run `work` in the folder unless it is done for these inputs.
 
-    Interrupted work finds its folder again, to go on; work for other inputs finds it empty. The folder counts as done
-    only once `work` has returned, so a crash never leaves half a result that passes for a whole one.
+    Interrupted work finds its folder again and can resume; work for other inputs finds it empty. The folder counts as
+    done only after `work` has returned, so a crash never leaves a partial result that looks complete.
     """
     key = blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
     done = read(folder / DONE)
@@ -53,7 +53,7 @@ def run_stage(folder: Path, inputs: Summary, work: Callable[[Path], Summary]) ->
 
 
 def read(path: Path) -> Summary:
-    """A JSON object from a file; empty when there is none or it is torn."""
+    """Read a JSON object from a file; empty if there is none or it is truncated."""
     try:
         value = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
@@ -62,14 +62,14 @@ def read(path: Path) -> Summary:
 
 
 def write(path: Path, value: Summary) -> None:
-    """Write a JSON object; the file appears whole or not at all."""
+    """Write a JSON object; the file appears complete or not at all."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(value, ensure_ascii=False, indent=1), "utf-8")
     partial.replace(path)
 
 
 def code_digest(folder: Path) -> str:
-    """Names the Python code of a folder: what it made under another name may differ."""
+    """Return a digest of the Python code of a folder: results of other code may differ."""
     digest = blake2b(digest_size=8)
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -78,7 +78,7 @@ def code_digest(folder: Path) -> str:
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Hold the folder, so that two runs do not write over each other. Raises StageFailed when another holds it."""
+    """Lock the folder, so that two runs do not overwrite each other. Raises StageFailed if another holds it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:

@@ -1,4 +1,4 @@
-"""The tasks of the workers: do a job, and help another worker with one."""
+"""The tasks of the workers: run a job, and help another worker with one."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ DATA = Path(__file__).parents[1] / "data"
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def know_own_code(**rest: object) -> None:
-    """Before it can change on the disk: what this worker makes, it makes with the code that it has loaded."""
+    """Digest the loaded code before the files change on the disk: this worker keeps running the code it has loaded."""
     own_code()
 
 
 @app.task(name="training_worker.run_job", bind=True)  # type: ignore[untyped-decorator]
 def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any]) -> None:
-    """Do the attempt whose turn it is, in a child process, and report it event by event.
+    """Run the next attempt in a child process, and report it event by event.
 
-    The message names a job; who waits in its queue before that one goes first, and has a message of its own.
+    The message names a job; jobs ahead of it in its queue go first, and have their own messages.
     """
     named = {"job": job, "attempt": attempt, "kind": kind, "spec": spec}
     queue = str((task.request.delivery_info or {}).get("routing_key") or "")
@@ -45,7 +45,7 @@ def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any])
 
 @app.task(name=shard_requests.MAKE_SHARD)  # type: ignore[untyped-decorator]
 def make_shard(order: str) -> None:
-    """Make a shard of a data set that another worker is at."""
+    """Make a shard of a dataset that another worker is synthesizing."""
     shard_requests.make_shard(data(), order)
 
 

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of long work: a line per finished stage, a live bar for the present one."""
+"""Terminal output of long work: a line per finished stage, and a live bar for the current one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WIDTH = 120  # of what is no terminal
 
 
 class Bar:
-    """The present stage: `set` moves the bar, `say` is the text beside it.
+    """The current stage: `set` moves the bar, `say` is the text beside it.
 
-    Without a terminal it prints a line now and then, and none that repeats the one before.
+    Without a terminal it prints a line every PLAIN_EVERY seconds, except one that repeats the line before.
     """
 
     def __init__(self, console: Console, title: str, progress: Progress | None, task: TaskID | None):
@@ -38,7 +38,7 @@ class Bar:
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Bar]:
-    """A bar that is gone when its stage is over."""
+    """Show a bar that disappears when its stage is over."""
     if not console.is_terminal:
         yield Bar(console, title, None, None)
         return
@@ -58,14 +58,17 @@ def bar(console: Console, title: str) -> Iterator[Bar]:
 
 @contextmanager
 def counted(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr for what is counted; yields what to call with how much is done, of how much."""
+    """Show a bar on stderr with a count; yield a function that takes how much is done, of how much."""
     with bar(Console(stderr=True), title) as shown:
         yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
 
 
 @contextmanager
 def estimated(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr that says how long the rest will take, judged by what was done since it began."""
+    """Show a bar on stderr with the time left; yield a function that takes how much is done, of how much.
+
+    The time left is estimated from what was done since the bar began.
+    """
     began, first = time.monotonic(), -1
     with bar(Console(stderr=True), title) as shown:
 
@@ -83,12 +86,12 @@ def duration(seconds: float) -> str:
 
 
 def console(stream: TextIO) -> Console:
-    """What writes to a stream, which need not be a terminal."""
+    """Return a console for a stream, which need not be a terminal."""
     return Console(file=stream, width=None if stream.isatty() else WIDTH)
 
 
 def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Rows under their columns, the first on the left and the others, which are numbers, on the right."""
+    """Print rows under their columns: the first aligned left, the others, which are numbers, right."""
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for position, column in enumerate(columns):
         shown.add_column(column, justify="right" if position else "left", no_wrap=True)
@@ -103,7 +106,7 @@ SPARKS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: list[float], width: int = 30) -> str:
-    """A curve in one line of text, from its lowest to its highest value."""
+    """Return a curve in one line of text, from its lowest to its highest value."""
     if not values:
         return ""
     size = max(1, -(-len(values) // width))

@@ -1,4 +1,4 @@
-"""Servers, tools and seeds of the small policy that comes with the product."""
+"""Servers, tools and seeds of the small policy that ships with the product."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a worker tells of itself with each heartbeat: what it serves, what it computes on, how busy that is.
+"""The info that a worker sends with each heartbeat: what it serves, its hardware, and how busy that is.
 
 machine: queues (names), slots (jobs at once), host, pid, cores, memory_gb, gpus (name and memory_gb of each), python,
-torch ("" without), code (a digest), started (ISO 8601) | load: cpu and memory (shares of 0 to 1), gpu (a list, a share
-for each), gpu_memory (the same of their memory), gpu_celsius (the temperature of each, 0 for one that tells none) | of
-the site's own also drained (whether it has ceased to take jobs) | a machine that joined also: benchmarks and models
-(names), vllm (whether it is there).
+torch ("" if not installed), code (a digest), started (ISO 8601) | load: cpu and memory (shares of 0 to 1), gpu (a list,
+a share for each), gpu_memory (the same of their memory), gpu_celsius (the temperature of each, 0 if it reports none) |
+the site's own workers also: drained (whether it takes no more jobs) | a machine that joined also: benchmarks and models
+(names), vllm (whether it is installed).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST, MOST_GPUS, MOST_SLOTS, MOST_NAMES = 100, 64, 64, 500  # of what another
 
 
 def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:
-    """What does not change while the worker runs."""
+    """Return what does not change while the worker runs."""
     return {
         "queues": list(queues),
         "slots": slots,
@@ -58,7 +58,7 @@ def load() -> dict[str, Any]:
 
 
 def read_facts(told: Any) -> dict[str, Any]:
-    """What another machine says of itself, as far as it has the form of `machine` and `load`."""
+    """Return the valid part of another machine's info, in the form of `machine` and `load`."""
     given = told if isinstance(told, dict) else {}
     found: dict[str, Any] = {}
     for names, kind, read_one in FORMS:
@@ -107,7 +107,7 @@ FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
 
 
 def torch_version() -> str:
-    """Without loading it, which takes seconds."""
+    """Return torch's version without importing it, which takes seconds."""
     try:
         return version("torch")
     except PackageNotFoundError:
@@ -115,7 +115,7 @@ def torch_version() -> str:
 
 
 def gpus() -> list[dict[str, Any]]:
-    """Name, memory in GB, and shares of its memory and time in use, of each GPU that the driver's own tool knows."""
+    """Return name, memory in GB, temperature, and shares of memory and time in use of each GPU of nvidia-smi."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -128,7 +128,7 @@ def gpus() -> list[dict[str, Any]]:
 
 
 def read(line: str) -> dict[str, Any] | None:
-    """One line of the tool; a number that a GPU does not tell counts as 0."""
+    """Parse one line of nvidia-smi; a number that a GPU does not report counts as 0."""
     cells = [cell.strip() for cell in line.split(",")]
     if len(cells) != len(ASKED.split(",")):
         return None

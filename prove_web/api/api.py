@@ -6,6 +6,7 @@ its router and put it into ROUTERS; the tests then ask it as everyone, and the d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -158,6 +159,7 @@ def document() -> dict[str, Any]:
     rules = {each.view_func.__name__: each.view_func.rule for each in operations()}
     for methods in told["paths"].values():
         for operation in methods.values():
+            operation["summary"] = re.split(r"[.;:]", operation["description"])[0]
             operation["x-rule"] = rules[operation["operationId"]]
             operation["responses"]["default"] = {"description": "Error: what happened and what to do", "content": said}
     return told

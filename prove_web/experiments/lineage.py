@@ -55,7 +55,7 @@ def data(run: Run) -> Iterator[Link]:
     """The graph, the sets before it, and the data set itself with the queues in which it was labelled."""
     if run.dataset is None:
         return
-    yield from (one for one in sources(run.dataset) if one.kind != "Made by")
+    yield from (one for one in sources(run.dataset) if one.kind != "Created by")
     yield set_link("Dataset", run.dataset, run.project)
     for queue in Queue.objects.filter(project=run.project, source__dataset=run.dataset.number)[:MOST]:
         yield Link("Labels", queue.name, reverse("queue", args=[*run.project.path, queue.number]), "list")

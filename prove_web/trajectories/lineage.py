@@ -46,7 +46,7 @@ def sources(dataset: Dataset) -> Iterator[Link]:
     if job.after and job.after.kind == Kind.GRAPH:
         yield Link("Graph", str(job.after.title), reverse("graph", args=path), "share")
     if not dataset.origin:
-        yield Link("Made by", job.title, reverse("job", args=[*path, job.pk]), "sparkles")
+        yield Link("Created by", job.title, reverse("job", args=[*path, job.pk]), "sparkles")
     yield from reversed(list(parents(dataset)))
     yield from origins(dataset.project, dataset.origin if isinstance(dataset.origin, dict) else {})
 

@@ -126,8 +126,8 @@ def keep(page: Page, picture: Picture) -> None:
 
 def tour() -> str:
     """docs/pages.md."""
-    lines = ["# Every page", "", "A walk through the site. The pictures are of a fresh site with its demo:", ""]
-    lines += ["`make pictures` takes them anew.", ""]
+    lines = ["# All pages", "", "A tour of the site, with pictures of a new site and its demo.", ""]
+    lines += ["`make pictures` updates them.", ""]
     for room in ROOMS:
         lines += [f"## {room['title']}", ""]
         for one in room["pictures"]:

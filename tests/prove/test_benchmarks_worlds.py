@@ -299,12 +299,12 @@ def test_the_held_out_conversations_of_a_data_set_are_items_too(
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
-        ("worlds", {"seed": "41"}, "seed is a number from 0 to 40"),
-        ("worlds", {"count": "many"}, "count is a number"),
+        ("worlds", {"seed": "41"}, "seed must be a number from 0 to 40"),
+        ("worlds", {"count": "many"}, "count must be a number"),
         ("worlds", {"servers": "banking,bank"}, "there is no server 'bank'"),
-        ("worlds", {"candidates": "3"}, "candidates is a number from 8"),
-        ("worlds", {"manner": "rude"}, "manner is paper or plain"),
-        ("worlds", {"data": "/nowhere"}, "is not there"),
+        ("worlds", {"candidates": "3"}, "candidates must be a number from 8"),
+        ("worlds", {"manner": "rude"}, "manner must be paper or plain"),
+        ("worlds", {"data": "/nowhere"}, "does not exist"),
         ("worlds", {"colour": "red"}, "has no option 'colour'"),
         ("generalisation", {"servers": "banking", "kept_out": "banking"}, "leaves at least one"),
         ("generalisation", {"servers": "banking", "kept_out": ""}, "names at least one server"),

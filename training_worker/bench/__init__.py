@@ -1,1 +1,1 @@
-"""How fast the parts are, each beside a baseline or a peer measured in the same run: `make bench`."""
+"""Benchmarks of single parts, each with a baseline or a peer measured in the same run: `make bench`."""

@@ -37,13 +37,13 @@ TOOL, ARGUMENTS = "list_accounts", "{}"
 
 
 def medians(ours: Callable[[], object], theirs: Callable[[], object], times: int) -> tuple[float, float]:
-    """Median seconds of one run of each, measured in turns."""
+    """Return the median seconds of one run of each, measured in turns."""
     rounds = [(seconds(ours, times), seconds(theirs, times)) for _ in range(ROUNDS)]
     return statistics.median(one for one, _ in rounds), statistics.median(other for _, other in rounds)
 
 
 def direct_against_mcp() -> tuple[float, float]:
-    """One read call: dispatched directly, and through the official SDK's in-memory client."""
+    """Measure one read call: dispatched directly, and through the official SDK's in-memory client."""
     session = SERVERS["banking"].open(7, "default")
 
     async def through_mcp(times: int) -> float:
@@ -59,7 +59,7 @@ def direct_against_mcp() -> tuple[float, float]:
 
 
 def open_against_build() -> tuple[float, float]:
-    """A session of all servers in a world that is known, and in one that has to be built."""
+    """Measure opening a session of all servers in a known world, and in one that has to be built."""
     World.open(7, tuple(SERVERS), "default")
     return medians(
         lambda: World.open(7, tuple(SERVERS), "default"),
@@ -69,7 +69,7 @@ def open_against_build() -> tuple[float, float]:
 
 
 def scoring() -> tuple[float, float]:
-    """The reward of a 4-call rollout, and of one with 200 calls too many."""
+    """Measure the reward of a 4-call rollout, and of one with 200 excess calls."""
     steps = tuple(Step((ToolCall("pay", {"to": f"PAY-{i}", "cents": i}),)) for i in range(4))
     edges = ((0, 1), (1, 2), (2, 3))
     calls = [ExecutedCall(step.calls[0], 3) for step in steps]
@@ -77,7 +77,7 @@ def scoring() -> tuple[float, float]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure and print; 1 when a peer that was asked for could not be measured."""
+    """Measure and print; return 1 if a requested peer could not be measured."""
     parser = ArgumentParser("make bench", description="How fast the parts are.")
     parser.add_argument("--bfcl", action="store_true", help="measure BFCL, too; it is installed apart")
     parser.add_argument("--tau2", type=Path, metavar="CHECKOUT", help="measure this checkout of tau2-bench, too")
@@ -104,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def own_tables(folder: Path, with_step: bool) -> Iterator[Table | str]:
-    """Measure our parts; give each table as soon as it is there, or why something was not measured."""
+    """Measure our parts; yield each table as soon as it is ready, or why something was not measured."""
     graph = folder / "graph"
     for table in (against_baselines, servers_table, by_size):
         yield table()
@@ -135,7 +135,7 @@ def against_baselines() -> Table:
 
 
 def servers_table() -> Table:
-    """The calls of every tool, on default worlds, each in a fresh fork."""
+    """Measure the calls of every tool, on default worlds, each in a fresh fork."""
     times = servers.calls_by_tool()
     table = Table("what", "ours", title=f"{len(times)} of {len(TOOLS)} tools called, default worlds")
     slowest = max(times, key=times.__getitem__)
@@ -146,7 +146,7 @@ def servers_table() -> Table:
 
 
 def by_size() -> Table:
-    """What a larger world costs: nothing for a fork or a digest, and for a call less than its size."""
+    """Measure what a larger world costs: nothing for a fork or a digest, and for a call less than its size."""
     title = "fork and digest: medians over the servers; calls: over the tools, beside the default size"
     table = Table("size", "rows in all", "fork", "digest after a write", "one call", "most beside default", title=title)
     usual = servers.calls_by_tool("default")
@@ -161,7 +161,7 @@ def by_size() -> Table:
 
 
 def synthesis_table(graph: Path) -> Table:
-    """What one process makes of a data set in a second, replay included."""
+    """Measure how many conversations of a dataset one process makes per second, replay included."""
     title = f"{synthesis.CONVERSATIONS} conversations of the recipe 1k, median over rounds of {synthesis.ROUND}"
     table = Table("what", "ours", title=title)
     table.add_row("conversations a second and core", f"{synthesis.per_second(graph):.0f}")
@@ -169,14 +169,14 @@ def synthesis_table(graph: Path) -> Table:
 
 
 def rollouts_table(graph: Path) -> Table:
-    """A training batch of scripted rollouts."""
+    """Measure a training batch of scripted rollouts."""
     table = Table("what", "ours", title=f"a batch of {rollouts.PROMPTS} x {rollouts.GROUP} rollouts, 10 calls each")
     table.add_row("executed and scored, on one core", f"{rollouts.batch(rollouts.conversations(graph)):.2f} s")
     return table
 
 
 def step_table(folder: Path) -> Table:
-    """What takes the time of a training step: medians over the steps, and the shares of it."""
+    """Measure the parts of a training step: medians over the steps, and their shares."""
     parts = step.parts(folder)
     whole = sum(parts.values())
     table = Table("part", "seconds", "share", title=f"a step of GRPO with the warm policy, {step.BATCH}")
@@ -186,7 +186,7 @@ def step_table(folder: Path) -> Table:
 
 
 def rescoring_table(graph: Path) -> Table:
-    """What rewards cost: of stored rollouts again, and at the end of one."""
+    """Measure the cost of rewards: rescoring stored rollouts, and scoring one at its end."""
     count = rescoring.EXAMPLES * rescoring.GROUP
     title = f"{count:,} rollouts of {rescoring.EXAMPLES} conversations scored again on one core; one rollout live"
     table = Table("reward", "seconds in all", "one, its world open", title=title)
@@ -197,7 +197,7 @@ def rescoring_table(graph: Path) -> Table:
 
 
 def store_table(graph: Path) -> Table:
-    """What keeping and reading rollouts costs."""
+    """Measure the cost of storing and reading rollouts."""
     found, step = store.measure(graph), store.PROMPTS * store.GROUP
     table = Table("what", "ours", title=f"the store of rollouts, a step of {step}")
     table.add_row("a rollout on disk", f"{found.kept:,.0f} bytes, of {found.plain:,.0f} as JSON")
@@ -209,7 +209,7 @@ def store_table(graph: Path) -> Table:
 
 
 def picture_table(graph: Path) -> Table | str:
-    """How smoothly the whole graph pans in a browser; or why that is not known."""
+    """Measure how smoothly the whole graph pans in a browser, or return why it was not measured."""
     found = picture.measure(graph)
     if isinstance(found, str):
         return f"The picture of the graph was not measured. {found}"
@@ -220,7 +220,7 @@ def picture_table(graph: Path) -> Table | str:
 
 
 def pages_table() -> Table | str:
-    """How long pages take while many people use the site; or why that is not known."""
+    """Measure pages while many people use the site, or return why they were not measured."""
     found = pages.measure()
     if isinstance(found, str):
         return f"Pages were not measured. {found}"
@@ -233,7 +233,7 @@ def pages_table() -> Table | str:
 
 
 def by_hand_table() -> Table | str:
-    """How long a call by hand takes in a browser; or why that is not known."""
+    """Measure a manual tool call in a browser, or return why it was not measured."""
     found = pages.by_hand()
     if isinstance(found, str):
         return f"A call by hand was not measured. {found}"
@@ -244,7 +244,7 @@ def by_hand_table() -> Table | str:
 
 
 def sockets_table() -> Table | str:
-    """How long the points of a run take to those who watch it; or why that is not known."""
+    """Measure how long points of a run take to reach its viewers, or return why it was not measured."""
     found = sockets.measure()
     if isinstance(found, str):
         return f"Sockets were not measured. {found}"
@@ -258,7 +258,7 @@ def sockets_table() -> Table | str:
 
 
 def against_peers(folder: Path, bfcl: bool, tau2: Path | None, verifiers: bool) -> Iterator[Table]:
-    """Our median call, opening and digest beside the peers', in alternating rounds."""
+    """Measure our median call, opening and digest against the peers', in alternating rounds."""
     table = Table("what", "ours", "peer", "ratio", title=f"beside peers, medians of {ROUNDS} alternating rounds")
     if bfcl:
         with peers.bfcl(folder) as peer:
@@ -278,7 +278,7 @@ def against_peers(folder: Path, bfcl: bool, tau2: Path | None, verifiers: bool) 
 
 
 def rollouts_against_verifiers(folder: Path) -> Iterator[tuple[str, str, list[tuple[float, ...]]]]:
-    """Rollouts whose tools cost next to nothing, and rollouts in the same worlds, in seconds of a core: by rounds."""
+    """Yield CPU seconds per rollout by round: with a tool that costs next to nothing, and in the same worlds."""
     examples = rollouts.conversations(folder / "graph")
     kinds = ([rollouts.light()] * len(examples), examples)
     scripts = [[rollouts.script(one, rollouts.CALLS) for one in kind] for kind in kinds]

@@ -1,4 +1,4 @@
-"""How long pages take under load, and a call by hand in a browser: in a child, for both need the site."""
+"""Page times under load, and the time of a manual call in a browser, from a child process that runs the site."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Page:
-    """Milliseconds from a request to the whole answer on loopback, over so many pages of a kind.
+    """Milliseconds from a request to the complete response on loopback, over `pages` pages of one kind.
 
-    Those with `server_` are the server's own: from a request's arrival to the head of its answer.
+    Those with `server_` are the server's own: from a request's arrival to the headers of its response.
     """
 
     pages: int
@@ -28,7 +28,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Called:
-    """Milliseconds from Ctrl+Enter to the result of a call by hand, in a browser on loopback."""
+    """Milliseconds from Ctrl+Enter to the result of a manual call, in a browser on loopback."""
 
     calls: int
     median: float
@@ -36,19 +36,19 @@ class Called:
 
 
 def measure() -> dict[str, Page] | str:
-    """By kind of page; what went wrong in a line, where something did."""
+    """Return page times by kind of page, or a one-line error."""
     found = child("load_pages")
     return found if isinstance(found, str) else {name: Page(**told) for name, told in found.items()}
 
 
 def by_hand() -> Called | str:
-    """A call by hand; what went wrong in a line, where something did."""
+    """Return the time of a manual call, or a one-line error."""
     found = child("time_call")
     return found if isinstance(found, str) else Called(**found)
 
 
 def child(*command: str) -> dict[str, Any] | str:
-    """What a command of the site tells as JSON; else its last words."""
+    """Return the JSON output of a site command, or its last error line."""
     done = subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"

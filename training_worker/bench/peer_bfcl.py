@@ -1,7 +1,7 @@
-"""Run by BFCL's own interpreter: for each line on stdin, the seconds of one call over its 200 multi-turn ground truths.
+"""BFCL's call times, run by its own interpreter: per line on stdin, seconds of a call over 200 ground truths.
 
-Two numbers: cold, the first pass in a process, as an evaluation runs; and hot, the same conversations once more in that
-process, where BFCL goes on with the instances it has kept.
+The ground truths are multi-turn. There are two numbers: cold, the first pass in a process, as an evaluation runs; and
+hot, the same conversations once more in that process, where BFCL reuses its existing instances.
 """
 
 import json

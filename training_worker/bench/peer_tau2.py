@@ -1,7 +1,7 @@
-"""Run by tau2-bench's own interpreter, with its checkout as argument.
+"""tau2-bench's times, run by its own interpreter with its checkout as argument.
 
-For each line on stdin: the seconds of one call over the ground truths of its retail tasks, of loading the environment,
-and of its state's hash.
+For each line on stdin it prints the seconds of one call over the ground truths of its retail tasks, of loading the
+environment, and of hashing its state.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Run by verifiers' own interpreter: for each line on stdin, the seconds that a rollout of `StatefulToolEnv` takes.
+"""verifiers' rollout times, run by its own interpreter: per line on stdin, the seconds of a `StatefulToolEnv` rollout.
 
-They are seconds of a core, in two numbers: with a tool that adds to a number, and with our worlds behind its tool, for
-the calls of the conversations in the file that is named. A stub in the place of the OpenAI client says what is called,
-without network and model; an answer of an endpoint is read anew each time, as that client does. A batch has the shape
-of ours, all of its groups at the same time, as a trainer has them.
+They are CPU seconds, in two numbers: with a tool that adds to a number, and with our worlds behind its tool, for the
+calls of the conversations in the named file. A stub in place of the OpenAI client determines the calls, without network
+and model; each endpoint response is parsed every time, as that client does. A batch has the shape of ours, with all of
+its groups at the same time, as in training.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ LIGHT = [("add", {"by": 1})] * CALLS
 
 
 def stub(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
-    """What looks like an AsyncOpenAI client, and makes the calls of the script that the user's message numbers."""
+    """Return a stand-in for an AsyncOpenAI client that makes the calls of the script which the user message numbers."""
     from openai.types.chat import ChatCompletion
 
     def body(number: int, script: list[tuple[str, dict[str, Any]]]) -> str:
@@ -42,7 +42,10 @@ def stub(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
 
 
 def environment(live: bool) -> Any:
-    """An environment whose rollouts hold a number, or a world; its rows come from outside, so it builds no data set."""
+    """Return an environment whose rollouts hold a number, or a world.
+
+    Its rows come from outside, so it builds no dataset.
+    """
     import verifiers as vf
 
     from mcp_servers.world import World
@@ -77,7 +80,7 @@ def environment(live: bool) -> Any:
 
 
 def row(number: int) -> dict[str, Any]:
-    """A row as its data sets have it."""
+    """Return a row as in its datasets."""
     return {"example_id": number, "prompt": [{"role": "user", "content": str(number)}], "answer": ""}
 
 

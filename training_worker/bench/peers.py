@@ -1,4 +1,4 @@
-"""The peers, each in an environment of its own that is made on request, measured in turns with us."""
+"""The peers, each in its own environment that is installed on request, measured in alternation with our code."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ TAU2 = (
 
 
 class PeerFailed(SetUpFailed):
-    """A peer could not be run; says which and why."""
+    """A peer that could not be run; the message says which and why."""
 
 
 class Peer:
-    """A peer's process: each line that it is sent makes it measure once."""
+    """A peer's process: each line that it receives makes it measure once."""
 
     def __init__(self, name: str, process: subprocess.Popen[str]):
         self.name, self.process = name, process
 
     def measure(self) -> list[float]:
-        """Its seconds. Raises PeerFailed when it has ended."""
+        """Return its seconds. Raises PeerFailed when it has ended."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write("\n")
@@ -46,13 +46,13 @@ class Peer:
 
 @contextmanager
 def bfcl(folder: Path) -> Iterator[Peer]:
-    """BFCL's multi-turn backends, from PyPI."""
+    """Run BFCL's multi-turn backends, from PyPI."""
     yield from running("BFCL", environment(folder / "bfcl", BFCL), HERE / "peer_bfcl.py")
 
 
 @contextmanager
 def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
-    """tau2-bench's retail domain, from a checkout of its repository: it is not on PyPI."""
+    """Run tau2-bench's retail domain, from a checkout of its repository: it is not on PyPI."""
     if not (checkout / "src" / "tau2").is_dir():
         raise PeerFailed(f"{checkout} is no checkout of tau2-bench.")
     yield from running("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
@@ -60,7 +60,7 @@ def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
 
 @contextmanager
 def verifiers(folder: Path, calls: int, group: int, tasks: Path) -> Iterator[Peer]:
-    """verifiers' StatefulToolEnv, from PyPI, with our worlds behind its tools; `tasks` names worlds and calls."""
+    """Run verifiers' StatefulToolEnv, from PyPI, with our worlds behind its tools; `tasks` has worlds and calls."""
     python = environment(folder / "verifiers", VERIFIERS)
     yield from running(
         "verifiers", python, HERE / "peer_verifiers.py", str(calls), str(group), str(tasks), paths=HERE.parents[1]
@@ -68,7 +68,7 @@ def verifiers(folder: Path, calls: int, group: int, tasks: Path) -> Iterator[Pee
 
 
 def running(name: str, python: Path, script: Path, *arguments: str, paths: Path | None = None) -> Iterator[Peer]:
-    """A peer's process while it is measured; it imports from `paths`, too."""
+    """Yield a peer's process while it is measured; it also imports from `paths`."""
     command, given = [str(python), str(script), *arguments], {**os.environ, "PYTHONPATH": str(paths or "")}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=given

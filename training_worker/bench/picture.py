@@ -1,4 +1,4 @@
-"""How smoothly the picture of the graph pans in a real browser: in a child, for it needs the site."""
+"""The frame times of panning the graph in a real browser, from a child process that runs the site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Panned:
-    """The graph that was drawn, and the milliseconds from one frame of a pan to the next."""
+    """The size of the drawn graph, and the milliseconds from one frame of a pan to the next."""
 
     edges: int
     lines: int
@@ -22,7 +22,7 @@ class Panned:
 
 
 def measure(graph: Path) -> Panned | str:
-    """Figures for the graph kept in a folder; where there is no browser, what to install."""
+    """Return figures for the graph stored in a folder; without a browser, what to install."""
     command = [sys.executable, "manage.py", "pan_graph", "--graph", str(graph.resolve())]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Seconds of one core to score stored rollouts again, by form; and microseconds of a reward at the end of a rollout."""
+"""CPU seconds to rescore stored rollouts, by form; and microseconds of a reward at the end of a rollout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Scored = tuple[Example, Rollout]
 
 
 def per_form(folder: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """By form, seconds of CPU for all rollouts, in worlds that were not open; and microseconds of one, in open ones."""
+    """Return, by form, CPU seconds for all rollouts in unopened worlds, and microseconds for one in open worlds."""
     scored = list(rollouts(folder))
     examples = {example.id: example for example, _ in scored}
     seconds = {name: time_rescoring(examples, [one for _, one in scored], config) for name, config in FORMS.items()}
@@ -45,7 +45,7 @@ def time_rescoring(examples: dict[str, Example], stored: list[Rollout], config: 
 
 
 def live(scored: list[Scored], config: RewardConfig) -> float:
-    """Median over rounds, the first of which opens the worlds."""
+    """Return the median over rounds, after a first one that opens the worlds."""
     rounds = []
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -56,14 +56,14 @@ def live(scored: list[Scored], config: RewardConfig) -> float:
 
 
 def forget_worlds() -> None:
-    """As in a new process: no world is open, and no ground truth was run."""
+    """Reset to the state of a new process: no world is open, and no ground truth was run."""
     forget_truths()
     for server in SERVERS.values():
         server.opening.cache_clear()
 
 
 def rollouts(folder: Path) -> Iterator[Scored]:
-    """Groups of real rollouts by the recipe `1k`: each makes the ground truth's calls, and goes astray at times."""
+    """Yield groups of real rollouts by the recipe `1k`: each makes the ground truth's calls, some with errors."""
     draws = Draws(load_or_build(folder), PLANS["1k"].recipe, "train")
     made, index = 0, 0
     while made < EXAMPLES:
@@ -75,7 +75,7 @@ def rollouts(folder: Path) -> Iterator[Scored]:
 
 
 def astray(example: Example, draw: random.Random) -> Rollout:
-    """The demonstration, in which a turn is left out, said twice or has a wrong value, each once in ten times."""
+    """Play the demonstration with turns that are omitted, repeated or have a wrong value, each once in ten times."""
     attempt = Attempt(example)
     for message in demonstration(example):
         if message.role != "assistant" or attempt.over:

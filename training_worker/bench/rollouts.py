@@ -1,4 +1,4 @@
-"""Rollouts of a scripted policy, run in real worlds and scored: a training batch of them, and one beside verifiers'."""
+"""Rollouts of a scripted policy, run in real worlds and scored: a training batch, and the comparison with verifiers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Script = tuple[Example, tuple[str, ...]]
 
 
 def conversations(folder: Path) -> list[Example]:
-    """The first of the recipe `1k` that have long chains. The graph is kept in the folder."""
+    """Return the first examples of the recipe `1k` with long chains. The graph is stored in the folder."""
     draws = Draws(load_or_build(folder), PLANS["1k"].recipe, "train")
     made = (draws.one(index, None, None).example for index in range(20 * PROMPTS))
     return list(islice((one for one in made if one and len(one.steps) >= LONGEST), PROMPTS))
 
 
 def light() -> Example:
-    """A conversation that asks five times for what costs next to nothing to tell."""
+    """Return an example with five calls that cost next to nothing."""
     where, name = WorldRef(7, ("banking",)), "list_accounts"
     return Example(
         id="light",
@@ -49,19 +49,19 @@ def light() -> Example:
 
 
 def calls_of(example: Example, count: int) -> list[ToolCall]:
-    """The calls of its ground truth, again and again, until there are so many."""
+    """Return the calls of its ground truth, repeated until there are `count`."""
     return list(islice(cycle(call for step in example.steps for call in step.calls), count))
 
 
 def script(example: Example, count: int, together: int = 1) -> Script:
-    """What a policy says that makes so many calls, some in one turn, and then answers."""
+    """Return the turns of a policy that makes `count` calls, `together` of them in one turn, and then answers."""
     made = calls_of(example, count)
     turns = (HERMES.write(made[start : start + together]) for start in range(0, count, together))
     return example, (*turns, *example.answers)
 
 
 def roll(example: Example, texts: Sequence[str]) -> Rollout:
-    """One rollout, from a fresh world to its reward."""
+    """Run one rollout, from a fresh world to its reward."""
     attempt = Attempt(example)
     for text in texts:
         attempt.answer(text)
@@ -69,7 +69,7 @@ def roll(example: Example, texts: Sequence[str]) -> Rollout:
 
 
 def seconds_of(scripts: Sequence[Script], clock: Callable[[], float]) -> float:
-    """Seconds of one rollout, in a batch with a group for each script."""
+    """Return the seconds of one rollout, in a batch with a group for each script."""
     start = clock()
     for example, texts in scripts:
         for _ in range(GROUP):
@@ -78,7 +78,7 @@ def seconds_of(scripts: Sequence[Script], clock: Callable[[], float]) -> float:
 
 
 def batch(examples: Sequence[Example]) -> float:
-    """Seconds of one core for a batch of rollouts with ten calls each, two in a turn."""
+    """Return the CPU seconds of a batch of rollouts with ten calls each, two in a turn."""
     scripts = [script(example, 10, 2) for example in examples]
     for one in scripts:
         made = roll(*one)
@@ -87,7 +87,7 @@ def batch(examples: Sequence[Example]) -> float:
 
 
 def leave_tasks(folder: Path, examples: Sequence[Example]) -> Path:
-    """A file with the worlds and calls of these conversations, for a peer that makes the same calls."""
+    """Write a file with the worlds and calls of these examples, for a peer that makes the same calls."""
     path = folder / TASKS
     write_lines(path, [{"world": one.world, "calls": calls_of(one, CALLS)} for one in examples])
     return path

@@ -1,4 +1,4 @@
-"""The servers: calls of every tool, opening, forking, digests at every size of world, and many sessions at once."""
+"""Server benchmarks: calls of every tool, opening, forking, digests at every size of world, and many sessions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = tuple[Session[Any], str, str]  # a session, and the name and the argumen
 
 
 def seconds(work: Callable[[], object], times: int) -> float:
-    """Mean seconds of one run."""
+    """Return the mean seconds of one run."""
     start = time.perf_counter()
     for _ in range(times):
         work()
@@ -30,7 +30,7 @@ def seconds(work: Callable[[], object], times: int) -> float:
 
 @cache
 def working_calls(server: str, size: str = "default") -> dict[str, Found]:
-    """By tool, the first call of it that succeeds on random walks."""
+    """Return, by tool, the first call of it that succeeds on random walks."""
     found: dict[str, Found] = {}
     tools = SERVERS[server].tools
     for number in range(WALKS):
@@ -46,7 +46,7 @@ def working_calls(server: str, size: str = "default") -> dict[str, Found]:
 
 
 def calls_by_tool(size: str = "default") -> dict[str, float]:
-    """By tool, the seconds of one call on a world of this size; each in a fork of its own."""
+    """Return, by tool, the seconds of one call on a world of this size; each call has its own fork."""
     return {
         name: seconds(partial(once, *found), TIMES)
         for server in SERVERS
@@ -64,7 +64,7 @@ def open_all() -> float:
 
 
 def by_size(size: str) -> tuple[int, float, float]:
-    """Rows of a world of all servers; the median over them of a fork, and of a digest right after a write."""
+    """Return the rows of a world of all servers, and the median seconds of a fork and of a digest after a write."""
     rows, forks, digests = 0, [], []
     for server in SERVERS.values():
         session = server.open(SEED, size)
@@ -87,7 +87,7 @@ def digest_after_a_write(session: Session[Any], name: str, arguments: str) -> fl
 
 
 def many_sessions(count: int = 10_000, calls: int = 10) -> float:
-    """Megabytes that so many worlds of all servers take, each after so many calls, above what they share."""
+    """Return the megabytes that `count` worlds of all servers take, each after `calls` calls, above what they share."""
     pool = [found[1:] for server in SERVERS for found in working_calls(server).values()]
     World.open(SEED, ALL, "default")
     gc.collect()
@@ -102,6 +102,6 @@ def many_sessions(count: int = 10_000, calls: int = 10) -> float:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds."""
+    """Return the bytes of memory that this process holds."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096

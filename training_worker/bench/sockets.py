@@ -1,4 +1,4 @@
-"""How long a point of a run takes to every browser that follows it: in a child, for it needs a whole site."""
+"""The latency of a run's points to every browser that follows it, from a child process that runs the site."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .pages import child
 
 @dataclass(frozen=True)
 class Followed:
-    """Milliseconds from a point's telling to its arrival, over all `points` of all `sockets` on loopback.
+    """Milliseconds from sending a point to its arrival, over all `points` of all `sockets` on loopback.
 
-    `whole` of the sockets were told each point once and in order, while `leaving` a second were cut off and came back.
+    `whole` sockets received each point once and in order, while `leaving` per second were cut off and reconnected.
     """
 
     sockets: int
@@ -25,6 +25,6 @@ class Followed:
 
 
 def measure() -> list[Followed] | str:
-    """One socket alone, all of them, and all while some are cut off; what went wrong in a line, where something did."""
+    """Return figures for one socket, for all, and for all while some are cut off; or a one-line error."""
     found = child("load_sockets", "--leaving", "20")
     return found if isinstance(found, str) else [Followed(**told) for told in found.values()]

@@ -1,4 +1,4 @@
-"""What takes the time of a training step: environment, reward, generation and update, in a short run on this CPU."""
+"""The parts of a training step: environment, reward, generation and update, in a short run on this CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Parts = dict[str, float]
 
 
 def parts(folder: Path) -> Parts:
-    """Median seconds of each part of a step. The graph of the warm policy's servers is kept in the folder."""
+    """Return median seconds per part of a step. The graph of the warm policy's servers is stored in the folder."""
     from ..trainer.grpo import GRPORun, train
 
     out = folder / "step"
@@ -75,7 +75,7 @@ def parts(folder: Path) -> Parts:
 
 
 def conversations(graph: Path) -> list[Example]:
-    """Conversations that the warm policy knows the servers of."""
+    """Return conversations on servers that the warm policy knows."""
     draws = Draws(load_or_build(graph, servers=SERVERS), PLANS["1k"].recipe, "train")
     made = (draws.one(index, None, None).example for index in range(5 * EXAMPLES))
     return list(islice(filter(None, made), EXAMPLES))

@@ -1,6 +1,6 @@
-"""The store of rollouts: a step of the paper's size on disk and to write, one rollout to read, and very many.
+"""The store of rollouts: the size and write time of a step of the paper's size, and reading one and many rollouts.
 
-The rollouts are of a scripted policy on real worlds: the ground truth, with calls in between that help nobody.
+The rollouts are of a scripted policy on real worlds: the ground truth, with useless calls in between.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Measured:
-    """Bytes a rollout as JSON and in the store; seconds to keep a step, to read one rollout, and to read many."""
+    """Bytes per rollout as JSON and in the store; seconds to store a step, to read one rollout, and to read many."""
 
     plain: float
     kept: float
@@ -40,7 +40,7 @@ class Measured:
 
 
 def measure(graph: Path) -> Measured:
-    """Medians; each reading opens its file anew. The graph is kept in this folder."""
+    """Return medians; each reading opens its file again. The graph is stored in this folder."""
     step = rollouts(graph)
     with tempfile.TemporaryDirectory() as place:
         folder = RolloutFolder(Path(place))
@@ -54,7 +54,7 @@ def measure(graph: Path) -> Measured:
 
 
 def rollouts(graph: Path) -> list[RolloutRecord]:
-    """One step of the paper's size."""
+    """Return one step of the paper's size."""
     draws, chance = Draws(load_or_build(graph), PLANS["1k"].recipe, "train"), random.Random(SEED)
     drawn = (one.example for one in draws.make([(place, None, None) for place in range(8 * PROMPTS)]))
     examples = [example for example in drawn if example is not None and not example.abstains][:PROMPTS]

@@ -1,4 +1,4 @@
-"""How many conversations one process makes in a second, by the recipe `1k` and without a language model."""
+"""The conversations that one process makes per second, by the recipe `1k` and without a language model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONVERSATIONS, ROUND = 200, 40
 
 
 def per_second(folder: Path) -> float:
-    """Median over rounds; before them one that is not counted, in which worlds are built. The graph is kept here."""
+    """Return the median over rounds, after an uncounted one that builds worlds. The graph is stored in the folder."""
     plan = PLANS["1k"]
     draws = Draws(load_or_build(folder), plan.recipe, "train")
     speeds = []

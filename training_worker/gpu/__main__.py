@@ -1,7 +1,8 @@
-"""What needs a GPU, in one command: a real model learns on the hardest servers, a step of the paper's size is timed.
+"""GPU experiments in one command: train a real model on the hardest servers, and time a step of the paper's size.
 
-Each stage is kept under --data and not done again; interrupted, the same command goes on. The tables are written into
-docs/benchmarks.md only when a GPU made them. `--device cpu --steps 2 --small` tries every stage without one.
+Each finished stage is stored under --data and not repeated; after an interruption the same command resumes. The tables
+are written into docs/benchmarks.md only if a GPU produced them. `--device cpu --steps 2 --small` tries every stage
+without one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MODEL = "SmolLM2-135M-Instruct"
 
 
 class Stages:
-    """Runs stages in folders of their own, and says what each found in a line."""
+    """A runner of stages in their own folders, which prints one line about each result."""
 
     def __init__(self, folder: Path, console: Console):
         self.folder, self.console = folder, console
@@ -45,7 +46,7 @@ class Stages:
 
 
 def run(options: Options, console: Console) -> str:
-    """All stages; the tables. Raises StageFailed, UnreadableData and KeyboardInterrupt."""
+    """Run all stages and return the tables. Raises StageFailed, UnreadableData and KeyboardInterrupt."""
     from ..trainer.device import name_of, require_device
 
     require_device(options.device)

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md that a GPU made."""
+"""The GPU tables of docs/benchmarks.md."""
 
 from __future__ import annotations
 

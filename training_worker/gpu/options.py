@@ -1,4 +1,4 @@
-"""What `make gpu` may be told, and its two sizes: the one that is meant, and a small one that tries every stage."""
+"""The options of `make gpu`, and its two sizes: the full one, and a small one that tries every stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..prove.training_presets import PAPER
 
 @dataclass(frozen=True)
 class Size:
-    """How much of everything. `turn` and `completion` are tokens; the rates are of practice for such a model."""
+    """The sizes of all parts. `turn` and `completion` are tokens; the learning rates are usual for such a model."""
 
     examples: int = 2_000
     held_out: int = 200
@@ -34,7 +34,7 @@ class Size:
     shape_turn: int = 40
 
     def only(self, *names: str) -> dict[str, float | None]:
-        """What a stage depends on: to change the rest does not make it run again."""
+        """Return the values that a stage depends on: changing others does not make it run again."""
         return {name: getattr(self, name) for name in names}
 
 
@@ -59,7 +59,10 @@ SMALL = Size(
 
 @dataclass(frozen=True)
 class Options:
-    """`servers` is empty for the three hardest; `page` is where the tables go when a GPU made them, unless `small`."""
+    """The options of a run.
+
+    Empty `servers` means the three hardest; `page` receives the tables if a GPU produced them, unless `small`.
+    """
 
     data: Path
     model: Path
@@ -72,5 +75,5 @@ class Options:
 
     @property
     def precision(self) -> Literal["fp32", "bf16"]:
-        """What updates are computed in."""
+        """Return the precision of updates."""
         return "bf16" if self.device == "cuda" else "fp32"

@@ -1,4 +1,4 @@
-"""A real model learns on the hardest servers: demonstrations, then GRPO, each measured on held-out worlds."""
+"""The experiment with a real model on the hardest servers: demonstrations, then GRPO, each evaluated held-out."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SEED = 40  # of the recipe; those below belong to the small policy's data
 
 
 class Learning:
-    """The stages in their order; each is kept in its folder, and one that was interrupted goes on."""
+    """The stages in their order; each is stored in its folder, and an interrupted one resumes."""
 
     def __init__(self, options: Options, stage: Stage, tell: Tell):
         self.options, self.size, self.stage, self.tell = options, options.size, stage, tell
         self.servers = options.servers or hardest()
 
     def run(self) -> Summary:
-        """The paired differences of both trainings, for the page; without those of GRPO if it has no steps."""
+        """Run all stages; return the paired differences of both trainings, without GRPO's if it has no steps."""
         data = self.data_set()
         before = self.measure("before", data, self.options.model)
         warm = self.supervised(data)
@@ -168,7 +168,7 @@ class Learning:
         return hear
 
     def ended(self, trained: Any) -> Summary:
-        """Raises KeyboardInterrupt after Ctrl-C: what is done is in a checkpoint."""
+        """Return a training's summary. Raises KeyboardInterrupt after Ctrl-C: the progress is in a checkpoint."""
         if trained.ended == "stopped":
             raise KeyboardInterrupt
         line = f"{trained.step} steps in {trained.seconds:.0f} s"

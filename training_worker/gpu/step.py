@@ -1,4 +1,4 @@
-"""How long a step takes at the paper's size: a model of Qwen3-4B's shape with random weights, on the same worlds."""
+"""The time of a step at the paper's size: a model of Qwen3-4B's shape with random weights, on the same worlds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ LORA_RANK, MICRO_BATCH = 16, 4
 
 
 def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> Summary:
-    """Medians over the steps after the first. The paper's batch is 16 x 16; one GPU has fewer groups of that size."""
+    """Return medians over the steps after the first.
+
+    The paper's batch is 16 x 16; one GPU has fewer groups of that size.
+    """
     size = options.size
 
     def work(folder: Path) -> Summary:

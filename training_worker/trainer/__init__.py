@@ -1,7 +1,7 @@
 """The only package that imports torch, transformers and trl: the tiny policy, its warm-up, GRPO and evaluation.
 
-The environment is set before torch is imported: idle OpenMP threads sleep instead of spinning, nothing is downloaded,
-and the libraries' chatter stays out of the progress of a run.
+Environment variables are set before torch is imported: idle OpenMP threads sleep instead of spinning, nothing is
+downloaded, and library messages stay out of a run's progress output.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Training conversations with other words for what a user names: only a policy that copies them gets them right.
+"""Data augmentation that replaces the names and texts in a conversation, so that a policy has to copy them.
 
-A small policy learns the few hundred titles, texts and names of its training worlds by heart rather than copy them.
-Where each conversation has words of its own, which mean nothing, there is nothing to learn by heart. Only training sees
-such conversations: their worlds do not have these values.
+A small policy memorises the few hundred titles, texts and names of its training worlds instead of copying them. If each
+conversation has its own meaningless words, there is nothing to memorise. Only training uses such conversations: their
+worlds do not contain these values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Pick = Callable[[Sequence[str]], str]
 
 
 def find_copied_texts(example: Example) -> list[str]:
-    """Return what the user says and a call repeats, or a call's thing is named by: addresses, texts and names."""
+    """Return the addresses, texts and names that the user says and that a call repeats or refers to."""
     said = "\n".join(example.turns)
     spoken = [text for step in example.steps for call in step.calls for text in strings(call.arguments)]
     texts = [text for text in spoken if "@" in text or len(text.split()) > 1]
@@ -28,13 +28,13 @@ def find_copied_texts(example: Example) -> list[str]:
 
 
 def word_pool(examples: Iterable[Example]) -> dict[bool, list[str]]:
-    """Return the words of what is copied, each once, by whether they begin with a capital."""
+    """Return the distinct words of all copied texts, by whether they begin with a capital."""
     found = dict.fromkeys(word for one in examples for text in find_copied_texts(one) for word in WORD.findall(text))
     return {capital: [word for word in found if word[0].isupper() == capital] for capital in (False, True)}
 
 
 def reword(example: Example, pool: dict[bool, list[str]], pick: Pick) -> Example:
-    """Return the conversation with other words in all that is copied, the same wherever they stand."""
+    """Return the conversation with every copied text replaced by other words, the same ones at each occurrence."""
     texts = sorted(find_copied_texts(example), key=lambda text: (-len(text), text))
     if not texts or not all(pool.values()):
         return example
@@ -61,6 +61,6 @@ def reword(example: Example, pool: dict[bool, list[str]], pick: Pick) -> Example
 
 
 def reword_text(text: str, other: Callable[[str], str]) -> str:
-    """Return a text with other words; of an address, the domain stays."""
+    """Return a text with its words replaced; an e-mail address keeps its domain."""
     local, at, domain = text.partition("@")
     return WORD.sub(lambda found: other(found[0]), local) + at + domain

@@ -1,4 +1,4 @@
-"""Which step of a run was best on held-out worlds: its checkpoint is written at once, and outlives the others."""
+"""The best step of a run on held-out worlds: its checkpoint is written immediately and outlives the others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 
 class Best:
-    """The policy that a run starts from does not count: it has no checkpoint."""
+    """The best evaluation so far. The initial policy does not count, because it has no checkpoint."""
 
     def __init__(self) -> None:
         self.step, self.value, self.heard = 0, float("-inf"), 0
 
     def hear(self, step: int, value: float | None) -> bool:
-        """Whether the value of this step is higher than all before; a step that was heard before is never."""
+        """Return whether this step has the highest value so far; False for a step that was recorded before."""
         if value is None or step <= self.heard:
             return False
         self.heard = step

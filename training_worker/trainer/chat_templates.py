@@ -1,6 +1,7 @@
 """Chat templates that come with TRL, read from its files.
 
-Importing TRL's module of templates takes seconds, as it imports models and data sets; a tokenizer needs neither.
+Importing TRL's template module takes seconds because it also imports models and datasets, which a tokenizer does not
+need.
 """
 
 from __future__ import annotations

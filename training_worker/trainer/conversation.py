@@ -1,8 +1,8 @@
-"""Token in, token out: a conversation as one growing list of ids that is never decoded and tokenized again.
+"""Token-in, token-out conversations: one growing list of ids that is never decoded and tokenized again.
 
-The glue between two model turns is what the chat template writes there, so that for a model that writes canonically the
-assembled ids equal the template's rendering of the whole conversation. Sampled tokens are kept as they were sampled.
-What users, tools and schemas say is text and never a control token (see `harmless`).
+The glue between two model turns is what the chat template writes there. If the model writes canonically, the assembled
+ids therefore equal the template's rendering of the whole conversation. Sampled tokens stay exactly as they were
+sampled. Text from users, tools and schemas never becomes a control token (see `harmless`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TAGS = frozenset({"<tool_call>", "</tool_call>"})
 
 @dataclass(frozen=True)
 class Encoded:
-    """A conversation as ids; `mask` is 1 where the model speaks (its end token included), 0 elsewhere.
+    """A conversation as ids; `mask` is 1 on the model's tokens (its end token included) and 0 elsewhere.
 
-    Between them is a token whose loss has less weight.
+    A value between 0 and 1 marks a token whose loss has less weight.
     """
 
     ids: tuple[int, ...]
@@ -47,7 +47,7 @@ def render(
     tools: Sequence[dict[str, Any]] = (),
     generate: bool = True,
 ) -> str:
-    """The chat template's text of a conversation, with the opening of the next assistant turn if `generate`.
+    """Return the chat template's text of a conversation, with the opening of the next turn if `generate`.
 
     Raises UnknownFamily.
     """
@@ -65,14 +65,14 @@ def render(
 
 
 def content_of(tokenizer: PreTrainedTokenizerFast, message: Message) -> dict[str, str]:
-    """A message as the template gets it. An assistant's may hold the tags of a call."""
+    """Return a message as the template takes it. Only an assistant's message may hold the tags of a call."""
     spoken = message.role == "assistant"
     control = control_texts(tokenizer, len(tokenizer), chat_of(tokenizer), TAGS if spoken else frozenset())
     return {"role": message.role, "content": harmless(message.content, control)}
 
 
 def harmless(value: Any, control: re.Pattern[str]) -> Any:
-    """The value with a space in each text of it that would be a control token: <|im_end|> becomes < |im_end|>."""
+    """Return the value with a space inside each text that would be a control token: <|im_end|> becomes < |im_end|>."""
     if isinstance(value, str):
         return control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", value)
     if isinstance(value, list):
@@ -86,7 +86,10 @@ def harmless(value: Any, control: re.Pattern[str]) -> Any:
 def control_texts(
     tokenizer: PreTrainedTokenizerFast, size: int, chat: Chat, but: frozenset[str] = frozenset()
 ) -> re.Pattern[str]:
-    """What the tokenizer would read as a control token, and the template's own marks; `size` is its vocabulary's."""
+    """Return a pattern for the texts of control tokens and the template's own marks, except those in `but`.
+
+    `size` is the size of the tokenizer's vocabulary; it is only part of the cache key.
+    """
     special = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
     texts = {text for text in special | {*chat.control, *chat.stops} if len(text) > 1} - but
     return re.compile("|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)))
@@ -99,7 +102,7 @@ def prompt_ids(
 
 
 def glue_ids(tokenizer: PreTrainedTokenizerFast, messages: Sequence[Message]) -> list[int]:
-    """The ids between the end token of one assistant turn and the first token of the next, given what came between."""
+    """Return the ids between the end token of one assistant turn and the first token of the next one."""
     before = [Message("user", ANCHOR), Message("assistant", ANCHOR)]
     text, end = render(tokenizer, [*before, *messages]), chat_of(tokenizer).end
     spoken = render(tokenizer, before, generate=False).rindex(end) + len(end)
@@ -107,9 +110,9 @@ def glue_ids(tokenizer: PreTrainedTokenizerFast, messages: Sequence[Message]) ->
 
 
 def said_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
-    """The ids of an assistant turn that says this, as the template has it, with the token that ends it.
+    """Return the ids of an assistant turn with this text, as the template renders it, and its end token.
 
-    Thinking of its own, which a template that opens the turn with an empty thought would replace, is kept as it is.
+    The text's own thinking is preserved even if the template opens the turn with an empty thought.
     """
     before = [Message("user", ANCHOR)]
     opened, family = render(tokenizer, before), family_of(tokenizer)
@@ -119,7 +122,7 @@ def said_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
 
 
 def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Encoded:
-    """A prompt, then turns as pairs of the glue before them and what the model said, kept as it was said."""
+    """Concatenate a prompt and turns, given as pairs of the glue before a turn and the model's unchanged ids."""
     ids, mask = list(prompt), [0] * len(prompt)
     for glue, said in turns:
         ids += [*glue, *said]
@@ -128,7 +131,7 @@ def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[in
 
 
 def turns_of(rest: Sequence[Message]) -> Iterator[tuple[list[Message], Message]]:
-    """The assistant's messages, each with what came between it and the one before."""
+    """Yield each assistant message with the messages between it and the one before."""
     between: list[Message] = []
     for message in rest:
         if message.role == "assistant":
@@ -144,7 +147,7 @@ def encode_demonstration(
     rest: Sequence[Message],
     tools: Sequence[dict[str, Any]] = (),
 ) -> Encoded:
-    """A whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
+    """Encode a whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
     return join(
         prompt_ids(tokenizer, opening, tools),
         (

@@ -1,5 +1,4 @@
-"""The stages of the warm-up, made of training data: drills in looking up, then demonstrations without and with tool
-schemas."""
+"""Warm-up stages built from training data: look-up drills, then demonstrations without and with tool schemas."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # of sh
 
 
 class PromptLike(Protocol):
-    """What a model is shown before it speaks."""
+    """The messages and tools that a model gets before its first turn."""
 
     @property
     def opening(self) -> Sequence[Message]: ...
@@ -40,10 +39,10 @@ Show = Callable[[Example], PromptLike]
 
 
 def shorten_answers(example: Example) -> Example:
-    """Return the example with answers of a few words: the question where one is asked, else a fixed sentence.
+    """Return the example with answers of a few words: the question of an act that asks, else a fixed sentence.
 
-    A policy of some million parameters cannot repeat an account's balance in a sentence: it would make one up. No
-    reward depends on these words, yet they would be two thirds of what it says.
+    A policy of a few million parameters cannot repeat an account's balance in a sentence: it would invent one. No
+    reward depends on these words, yet they would be two thirds of its output.
     """
 
     def shorten(act: Act, answer: str) -> str:
@@ -56,7 +55,7 @@ def shorten_answers(example: Example) -> Example:
 
 
 def build_demonstration(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
-    """The demonstration, with calls as the tokenizer's model writes them and the names of what they are about."""
+    """Return the demonstration, with calls in the model's format and the names of the objects that they use."""
     return demonstration(example, chat_of(tokenizer).format, rationales(example))
 
 
@@ -66,18 +65,18 @@ def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Pr
 
 
 def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
-    """The demonstration without tool schemas: what is said and copied, in a third of the tokens."""
+    """Encode the demonstration without tool schemas: the same turns in a third of the tokens."""
     return encode_demonstration(tokenizer, (user_message(example, 0),), build_demonstration(tokenizer, example))
 
 
 def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:
-    """The whole conversation as the template renders it: what a tokenizer is trained on."""
+    """Render the whole conversation with the template, as training text for a tokenizer."""
     asked = prompt(example)
     return render(tokenizer, [*asked.opening, *build_demonstration(tokenizer, example)], asked.tools, generate=False)
 
 
 def values(examples: Iterable[Example]) -> list[str]:
-    """The short values of the examples' observations, each once: what a policy will have to copy."""
+    """Return the distinct short values in the examples' observations, which a policy will have to copy."""
     found: dict[str, None] = {}
     for example in examples:
         for step in example.steps:
@@ -88,7 +87,7 @@ def values(examples: Iterable[Example]) -> list[str]:
 
 
 def names(pool: Iterable[str]) -> list[str]:
-    """The values that look like a person's name: two capitalised words."""
+    """Return the values that look like a person's name: two capitalised words."""
     return [value for value in pool if re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", value)]
 
 
@@ -110,7 +109,7 @@ def leaves(observation: str) -> Iterator[str]:
 
 
 class Draws:
-    """Seeded choices."""
+    """Seeded random choices."""
 
     def __init__(self, seed: int):
         self.generator = torch.Generator().manual_seed(seed)
@@ -126,7 +125,7 @@ class Draws:
 
 
 def tables(examples: Iterable[Example]) -> list[str]:
-    """Return the results that list at least three things, each with an id and names."""
+    """Return the results that list at least three objects, each with an id and names."""
 
     def is_table(result: str) -> bool:
         things = next(find_lists(result), [])
@@ -137,10 +136,10 @@ def tables(examples: Iterable[Example]) -> list[str]:
 
 
 def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int) -> list[Encoded]:
-    """Dense exercises in finding ids: a result that lists things, then names of them, each followed by its id.
+    """Return dense exercises in finding ids: a result that lists objects, then names of them, each with its id.
 
-    The names look like the rationale of a demonstration. Which come is chance, so only the ids are to be learnt. Some
-    lists are short, and some things have nothing but a name: from these the circuit is learnt first.
+    The names look like the rationale of a demonstration. Their choice is random, so only the ids can be learnt. Some
+    lists are short, and some objects have only a name: the circuit is learnt from these first.
     """
     draws = Draws(seed)
 
@@ -179,9 +178,9 @@ def exchange(
 def warmup_stages(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, prompt: Show = Prompt
 ) -> list[Stage]:
-    """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out.
+    """Return drills, short contexts and full prompts as stages, without conversations over `longest` tokens.
 
-    All short ones and every other full one have other words in what is copied (see augmentation.py).
+    All short conversations and every other full one have their copied texts replaced (see augmentation.py).
     """
     pool, draws = word_pool(examples), Draws(seed)
     reworded = [reword(example, pool, draws.pick) for example in examples]

@@ -1,9 +1,8 @@
-"""A KV-cached forward over the weights of a Hugging Face Qwen3, for rows of any lengths.
+"""A KV-cached forward pass over the weights of a Hugging Face Qwen3 or Llama, for rows of any length.
 
-The new tokens of all rows are one packed sequence in every linear layer, and each row attends to its own cache alone:
-nothing is padded, and a row costs what it is long. The rows are shared out among threads: the operations on them are
-too small to be split themselves. Only the Qwen3 architecture with plain rotary positions is supported, in fp32 on a
-CPU.
+The new tokens of all rows form one packed sequence in every linear layer, and each row attends only to its own cache.
+Nothing is padded, so a row costs only its own length. Rows are divided among threads, because the operations on them
+are too small to be split themselves. Only plain rotary positions are supported, in fp32 on a CPU.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token beside its atte
 
 
 class Decoder:
-    """The caches of so many rows; `fill` counts the tokens that each of them holds."""
+    """The KV caches of a fixed number of rows; `fill` counts the tokens in each."""
 
     def __init__(self, model: Readable, rows: int, threads: int = 1):
         self.pool, self.threads = ThreadPoolExecutor(threads), threads
@@ -34,9 +33,9 @@ class Decoder:
         self.keys, self.values = ([empty] * int(model.config.num_hidden_layers or 0) for _ in range(2))
 
     def read(self, rows: Sequence[int], runs: Sequence[Sequence[int]], keep: Sequence[int] | None = None) -> Tensor:
-        """Append a run of tokens to each of some rows; logits (n, vocabulary) of what follows each run.
+        """Append a run of tokens to each of some rows; return logits (n, vocabulary) of what follows each run.
 
-        `keep` says after how many of each run's last tokens, by default after the last one alone.
+        `keep` is the number of last tokens of each run whose logits are returned, by default one.
         """
         keep = keep or [1] * len(runs)
         ends = [self.fill[row] + len(run) for row, run in zip(rows, runs, strict=True)]
@@ -83,11 +82,11 @@ class Decoder:
         return logits
 
     def forget(self, row: int, tokens: int) -> None:
-        """Take back so many of the tokens that a row holds, the last ones."""
+        """Drop the last `tokens` tokens of a row."""
         self.fill[row] -= tokens
 
     def copy(self, rows: Sequence[int]) -> None:
-        """Let all of these rows hold what the first of them holds."""
+        """Copy the cache of the first of these rows to all of them."""
         first, length = rows[0], self.fill[rows[0]]
         for cache in chain(self.keys, self.values):
             cache[list(rows), :, :length] = cache[first, :, :length].clone()

@@ -1,4 +1,4 @@
-"""Demonstrations as a policy would have spoken them: token ids, and labels on its own tokens alone."""
+"""Demonstrations as a policy would have generated them: token ids, with labels only on the policy's tokens."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ IGNORED = -100  # the label of a token that is not in the loss
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """The conversations that are short enough, in the order of the examples, and how many are not.
+    """The conversations that are short enough, in the order of the examples, and the number of longer ones.
 
-    `examples` has their ids.
+    `examples` holds the ids of the encoded examples.
     """
 
     encoded: tuple[Encoded, ...]
@@ -28,7 +28,7 @@ class Demonstrations:
     examples: tuple[str, ...]
 
     def rows(self) -> list[dict[str, list[int]]]:
-        """What TRL's trainer takes as prepared: `input_ids`, and `labels` that are IGNORED where others speak."""
+        """Return prepared rows for TRL's trainer: `input_ids`, and `labels` that are IGNORED outside policy tokens."""
         return [
             {
                 "input_ids": list(one.ids),
@@ -38,7 +38,7 @@ class Demonstrations:
         ]
 
     def order(self, batch: int, epochs: int, seed: int) -> Iterator[int]:
-        """Which conversations come when: shuffled epochs, like lengths together. Raises ValueError."""
+        """Yield conversation indices in training order: shuffled epochs, like lengths together. Raises ValueError."""
         order = Order(Stage("demonstrations", self.encoded, batch), seed, 0)
         for epoch in range(epochs):
             for members in order.shuffled(epoch):
@@ -48,7 +48,7 @@ class Demonstrations:
 def demonstrations(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, show: Show = Prompt
 ) -> Demonstrations:
-    """The demonstrations of training examples, imported ones included, of at most `longest` tokens."""
+    """Return the demonstrations of training examples, imported ones included, of at most `longest` tokens."""
     whole = [full(tokenizer, example, show) for example in examples]
     kept = [(example.id, one) for example, one in zip(examples, whole, strict=True) if len(one.ids) <= longest]
     return Demonstrations(tuple(one for _, one in kept), len(whole) - len(kept), tuple(id for id, _ in kept))

@@ -1,4 +1,4 @@
-"""Where a run computes and by which path: the device, the fast path of the tiny policy, and what cannot be combined."""
+"""The device of a run, the fast path of the tiny policy, and checks for settings that cannot be combined."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU, by our own deco
 
 
 class Impossible(UnreadableData):
-    """A combination of settings that cannot run here; the message says which and what to do."""
+    """A combination of settings that cannot run here; the message says which one and what to do."""
 
 
 def device_of(config: GRPORun | SupervisedRun) -> str:
-    """`cuda` or `cpu`; left to us, a GPU where there is one and the model is not tiny. Raises Impossible."""
+    """Return `cuda` or `cpu`; `auto` takes a GPU if there is one and the model is not tiny. Raises Impossible."""
     require_device(config.device)
     if config.device != "auto":
         return config.device
@@ -30,18 +30,18 @@ def device_of(config: GRPORun | SupervisedRun) -> str:
 
 
 def is_there() -> bool:
-    """Whether there is a GPU that torch can use."""
+    """Return whether torch can use a GPU."""
     return bool(torch.cuda.is_available())
 
 
 def require_device(device: str) -> None:
-    """Raises Impossible for a GPU that is not there."""
+    """Raise Impossible if the device is a GPU that torch cannot use."""
     if device == "cuda" and not is_there():
         raise Impossible("There is no GPU that torch can use on this worker. Set device to auto or cpu.")
 
 
 def use_unplanned_attention() -> None:
-    """Turn cuDNN's attention off: it makes a plan for each length that it meets, and here most lengths are new.
+    """Disable cuDNN's attention: it makes a plan for each new length, and here most lengths are new.
 
     On an H100 (torch 2.11) a plan took 0.1 s for a token of generation, and 0.8 s forward and backward.
     """
@@ -49,12 +49,12 @@ def use_unplanned_attention() -> None:
 
 
 def name_of(device: str) -> str:
-    """What people call a device: a GPU by its maker's name for it."""
+    """Return the display name of a device; a GPU has its vendor's name."""
     return str(torch.cuda.get_device_name()) if device == "cuda" else device
 
 
 def check_settings(config: GRPORun) -> None:
-    """Refuse what would hang or has no meaning, before anything is loaded. Raises Impossible."""
+    """Raise Impossible for settings that would hang or have no meaning, before anything is loaded."""
     if config.sharding in ("fsdp", "zero3") and config.backend != "vllm":
         raise Impossible(
             f"{config.sharding} needs the backend vllm: a rollout has as many turns as it takes, and processes that "
@@ -83,16 +83,16 @@ def check_settings(config: GRPORun) -> None:
 
 
 def plain(model: Any) -> Any:
-    """The model itself, without what wraps it for LoRA; its layers keep their adapters."""
+    """Return the model without its LoRA wrapper; its layers keep their adapters."""
     return model.get_base_model() if hasattr(model, "peft_config") else model
 
 
 def decodes(model: Any, device: str) -> bool:
-    """Whether our own decoder can read this model: a plain Qwen3 or Llama in fp32 on the CPU."""
+    """Return whether our own decoder supports this model: a plain Qwen3 or Llama in fp32 on the CPU."""
     return device == "cpu" and not misfit(model)
 
 
 def is_fast(config: GRPORun, model: Any, device: str) -> bool:
-    """Whether our own update can read this model too: on one process, in fp32 throughout."""
+    """Return whether our own update supports this model too: on one process, in fp32 throughout."""
     simple = config.precision == "fp32" and config.processes == 1 and not config.gradient_checkpointing
     return simple and config.backend in ("auto", "decoder") and decodes(plain(model), device)

@@ -1,4 +1,4 @@
-"""What the processes of one run tell each other; a run of one process tells itself."""
+"""Communication between the processes of one run; a single process gets its own values back."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def count() -> int:
 
 
 def is_first() -> bool:
-    """Whether this process is the one that tells events and writes files."""
+    """Return whether this process reports events and writes files."""
     return rank() == 0
 
 
 def gathered(value: T) -> list[T]:
-    """The values of all processes, by rank; every process has to call it."""
+    """Return the values of all processes, by rank; every process has to call it."""
     if count() == 1:
         return [value]
     found: list[Any] = [None] * count()
@@ -33,7 +33,7 @@ def gathered(value: T) -> list[T]:
 
 
 def of_first(value: T) -> T:
-    """The value of the first process, on all of them: clocks differ, and what is decided by them must not."""
+    """Return the first process's value on all of them: clocks differ, but decisions based on them must not."""
     if count() == 1:
         return value
     found = [value]

@@ -1,8 +1,8 @@
-"""Groups without a signal: counted, dropped from the update, or replaced by groups of further prompts.
+"""Zero-variance groups: counted, dropped from the update, or replaced by groups of further prompts.
 
-A group whose rewards spread by no more than 1e-6 tells nothing apart, nor does one with a rollout that failed for no
-fault of the policy. To replace them until the batch is full is DAPO's dynamic sampling (Yu et al. 2025, arXiv
-2503.14476, section 3.2), here with a bound, and with its cost counted.
+A group has no signal if its rewards spread by no more than 1e-6, or if one of its rollouts failed through no fault of
+the policy. Replacing such groups until the batch is full is DAPO's dynamic sampling (Yu et al. 2025, arXiv 2503.14476,
+section 3.2), here with a bound, and with its cost counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Group = list[Sample]
 
 
 def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
-    """Whether the rollouts of a group can be told apart by what the update is made of."""
+    """Return whether a group is valid and its rewards, as the update uses them, differ."""
     if invalid(members):
         return False
     if config.normalise == "total":
@@ -40,7 +40,7 @@ def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
 
 
 def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None]:
-    """What TRL makes of the rewards of a batch, rollout by rollout; None in a group that counts nowhere."""
+    """Return the advantage that TRL computes for each rollout of a batch; None in a group that counts nowhere."""
     out = invalid if config.zero_variance == "keep" else lambda members: not has_signal(members, config)
     told = [None if out(members) else one.rollout.reward for members in groups for one in members]
     if config.normalise == "components":
@@ -53,10 +53,10 @@ def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None
 def token_advantages(
     groups: Sequence[Group], config: GRPORun, has_call: Callable[[Sequence[int]], bool]
 ) -> list[list[float]]:
-    """The advantage that the update trains each completion token with, rollout by rollout.
+    """Return the advantages that the update gives the completion tokens, rollout by rollout.
 
-    `has_call` says whether a message of these tokens has a call. 0 where a token is not in the loss: those of tools and
-    users, of void groups, and of masked truncated rollouts.
+    `has_call` says whether a message of these tokens has a call. The advantage is 0 for a token outside the loss: those
+    of tools and users, of void groups, and of masked truncated rollouts.
     """
     flat = [one for members in groups for one in members]
     known = torch.tensor([value or 0.0 for value in advantages_of(groups, config)])
@@ -75,18 +75,18 @@ def token_advantages(
 
 
 def is_muted(one: Sample, config: GRPORun) -> bool:
-    """Whether no token of this rollout is in the loss because the token limit cut it."""
+    """Return whether the whole rollout is outside the loss because the token limit truncated it."""
     return config.mask_truncated and one.rollout.end == "tokens"
 
 
 def pass_rate(members: Sequence[Sample]) -> float:
-    """The share of successes (see prove/reward/success.py); a rollout without a reward is none."""
+    """Return the share of successes (see prove/reward/success.py); a rollout without a reward is no success."""
     return fmean(float(one.rollout.reward is not None and is_success(one.rollout.reward)) for one in members)
 
 
 @dataclass
 class Collected:
-    """The groups of one batch on one process, and those that were sampled in vain. `seconds` went into the latter."""
+    """The groups of one batch on one process, and those sampled in vain; `seconds` is the extra sampling time."""
 
     groups: list[Group]
     wasted: list[Group] = field(default_factory=list)
@@ -103,10 +103,10 @@ Gather = Callable[[int], list[int]]
 
 
 def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather) -> Collected:
-    """So many groups of this process; with `resample`, ones with a signal as far as the bound allows.
+    """Collect `count` groups on this process; with `resample`, groups with a signal as far as the bound allows.
 
-    `gather` tells how many each process says, and `draw` gives this one its part of what all of them ask next: every
-    process calls both equally often.
+    `gather` returns the count of each process, and `draw` returns this process's part of the prompts that all of them
+    draw next. Every process calls both equally often.
     """
     found = Collected(play(draw(asking := gather(count))))
     left = (MOST - 1) * sum(asking) if config.zero_variance == "resample" else 0
@@ -125,6 +125,6 @@ def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather)
 
 
 def apart(groups: Sequence[Group], config: GRPORun) -> tuple[list[Group], list[Group]]:
-    """The groups with a signal, and those without."""
+    """Return the groups with a signal, and those without."""
     alive = [members for members in groups if has_signal(members, config)]
     return alive, [members for members in groups if not has_signal(members, config)]

@@ -1,8 +1,8 @@
-"""A sentence-embedding model that tells how similar texts are, as JSON lines: for scores by who does not load torch.
+"""A sentence-embedding model that computes text similarities over JSON lines, for callers without torch.
 
 `python -m training_worker.trainer.embedding FOLDER`; FOLDER is a model as sentence-transformers saves it, with its
-weights as safetensors: a transformer, the mean over its tokens, and no further layer but a normalisation
-(Reimers and Gurevych, arXiv 1908.10084). The first line says its digest, or why it cannot be used.
+weights as safetensors: a transformer, the mean over its tokens, and no further layer except a normalisation (Reimers
+and Gurevych, arXiv 1908.10084). The first output line has the model's digest, or the reason why it cannot be used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAYERS = ("Transformer", "Pooling", "Normalize")
 
 
 class Sentences:
-    """A loaded model. Raises UnreadableData."""
+    """A loaded sentence-embedding model. Raises UnreadableData."""
 
     def __init__(self, folder: Path):
         check_folder(folder)
@@ -55,12 +55,12 @@ class Sentences:
         self.digest = digest_of(folder)
 
     def embedded(self, texts: Sequence[str]) -> torch.Tensor:
-        """Unit vectors, (texts, width) in double precision: the mean over the tokens of each."""
+        """Return unit vectors (texts, width) in double precision: the mean over the tokens of each text."""
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         return torch.nn.functional.normalize(torch.cat([self.pooled(batch) for batch in batches]), dim=-1)
 
     def pooled(self, texts: Sequence[str]) -> torch.Tensor:
-        """(texts, width)"""
+        """Return the mean over the tokens of each text (texts, width)."""
         tokens = self.tokenizer(
             [text.strip() for text in texts],
             padding=True,
@@ -73,7 +73,7 @@ class Sentences:
         return (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
-        """(left, right). Equal texts are embedded once, so that their cosine is 1 whatever they are batched with."""
+        """Return cosines (left, right). Equal texts are embedded once, so their cosine is 1 in any batch."""
         if not left or not right:
             return [[] for _ in left]
         texts = sorted({*left, *right}, key=lambda text: (len(text), text))
@@ -85,7 +85,7 @@ class Sentences:
 
 
 def check_layers(folder: Path) -> None:
-    """Refuse what is pooled otherwise, or has more layers. Raises UnreadablePolicy."""
+    """Raise UnreadablePolicy for a model with another pooling or more layers."""
     if (folder / POOLING).is_file():
         pooling = {name for name, on in read_json(folder / POOLING).items() if name.startswith("pooling_mode") and on}
         if pooling != {"pooling_mode_mean_tokens"}:
@@ -100,20 +100,20 @@ def check_layers(folder: Path) -> None:
 
 
 def longest(folder: Path) -> int:
-    """The tokens it reads of a text, as the folder tells; the rest is cut off."""
+    """Return how many tokens of a text the model reads, according to its folder; the rest is cut off."""
     told = read_json(folder / LENGTH).get("max_seq_length") if (folder / LENGTH).is_file() else None
     return int(told) if told else sys.maxsize
 
 
 def digest_of(folder: Path) -> str:
-    """What tells this model from any other, in hex."""
+    """Return a digest, in hex, that identifies this model."""
     files = [*weight_files(folder), folder / "config.json", folder / "tokenizer.json", folder / LENGTH]
     digests = [file_digest(file) for file in files if file.is_file()]
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
 def answers(folder: Path) -> Iterator[dict[str, Any]]:
-    """What is said: at first about the model, then to each line that is read."""
+    """Yield the model's digest or an error, then an answer to each input line."""
     try:
         sentences = Sentences(folder)
     except UnreadableData as reason:

@@ -1,7 +1,7 @@
-"""The rollout engine: many attempts at once on one backend, token in, token out, until every conversation is over.
+"""The rollout engine: many episodes on one backend, token in, token out, until every conversation is over.
 
-The turns that end in one step of the backend are answered together. What was sampled is kept as it was sampled, and
-what is answered in between is masked.
+Turns that end in the same step of the backend are answered together. Sampled tokens stay exactly as they were sampled,
+and the tokens of the messages between them are masked.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SHORTEST_TURN = 8  # a turn is not opened when fewer tokens than this are left
 
 @dataclass(frozen=True)
 class TokenLimits:
-    """Model tokens per assistant turn, and tokens of all turns with the answers between them.
+    """Limits on the model's tokens per turn, and on the tokens of all turns with the messages between them.
 
-    `observation` is the most tokens of an answer that are shown; 0 leaves it to the limit in characters.
+    `observation` is the maximum number of tokens shown of an observation; 0 applies only the limit in characters.
     """
 
     turn: int = 160
@@ -37,9 +37,9 @@ class TokenLimits:
 
 @dataclass(frozen=True)
 class Sample:
-    """One rollout as tokens. `env_mask` is 1 where the model spoke; `logprobs` are 0 elsewhere.
+    """One rollout as tokens. `env_mask` is 1 on the model's tokens; `logprobs` are 0 elsewhere.
 
-    `environment_s` are the seconds that its world took, `reward_s` those of its scoring. A backend without tokens
+    `environment_s` are the seconds spent in the world, `reward_s` those spent on scoring. A backend without tokens
     leaves the lists empty.
     """
 
@@ -52,13 +52,13 @@ class Sample:
     reward_s: float = field(default=0.0, compare=False)
 
     def encode(self) -> Encoded:
-        """Return prompt and completion as one conversation, with a mask of what the model spoke."""
+        """Return prompt and completion as one conversation, with a mask of the model's tokens."""
         mask = (*[0] * len(self.prompt_ids), *self.env_mask)
         return Encoded((*self.prompt_ids, *self.completion_ids), mask)
 
 
 class Conversation(Protocol):
-    """What the engine needs of an attempt (see prove/rollout.py)."""
+    """The interface of an episode that the engine needs (see prove/rollout.py)."""
 
     shorten: Callable[[str], str]
 
@@ -82,7 +82,7 @@ class Conversation(Protocol):
 
 @dataclass
 class Row:
-    """One sample in the making."""
+    """One sample in progress."""
 
     attempt: Conversation
     prompt: list[int]
@@ -117,7 +117,7 @@ class Row:
 
 
 class Engine:
-    """The rollouts of one batch. Without a tokenizer they are texts only, and limits in tokens do not hold."""
+    """The rollouts of one batch. Without a tokenizer they are texts only, and limits in tokens do not apply."""
 
     def __init__(self, backend: Backend, tokenizer: PreTrainedTokenizerFast | None, limits: TokenLimits):
         self.backend, self.tokenizer, self.limits = backend, tokenizer, limits
@@ -125,7 +125,7 @@ class Engine:
         self.rows: list[Row] = []
 
     def run(self, attempts: Sequence[Conversation], n: int = 1) -> list[Sample]:
-        """A sample of each attempt, in order; n neighbours are attempts at the same example and share its prompt."""
+        """Return a sample of each episode, in order; n neighbours are episodes of one example and share its prompt."""
         for start in range(0, len(attempts), n):
             first, *_ = group = attempts[start : start + n]
             prompt = prompt_ids(self.tokenizer, first.opening, first.tools) if self.tokenizer else []
@@ -157,7 +157,7 @@ class Engine:
             raise RuntimeError("The backend ended no turn, and no rollout is out of time.")
 
     def end_turn(self, turn: GenerationResult) -> None:
-        """Hand a finished or cut turn to the attempt, and ask for the next one unless the conversation is over."""
+        """Pass a finished or truncated turn to its episode, and request the next one unless the episode is over."""
         row = self.rows[turn.row]
         if row.done:
             return

@@ -1,4 +1,4 @@
-"""An evaluation in slices: by server, chain length, dependent path and knob of synthesis; before against after."""
+"""Evaluation slices by server, chain length, dependent path and synthesis setting, before against after."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Told = dict[str, Any]
 
 
 def servers_of(example: Example) -> list[str]:
-    """The servers that its ground truth calls; those of its world where the right act is to call nothing."""
+    """Return the servers that the ground truth calls, or those of the world if the right act is to call nothing."""
     names = {call.name for step in example.steps for call in step.calls}
     called = {TOOLS[name][0].name for name in names if name in TOOLS}
     return sorted(called or set(example.world.servers))
@@ -50,7 +50,7 @@ ALWAYS = ("server", "length", "kind")  # cut by even if that makes one slice, wh
 
 
 def cut(examples: Sequence[Example]) -> dict[tuple[str, str], list[int]]:
-    """By cut and name the places of a slice's examples; an example may lie in several slices of one cut."""
+    """Return the indices of a slice's examples by cut and name; slices of one cut may overlap."""
     found: dict[tuple[str, str], list[int]] = {}
     for by, names in CUTS.items():
         slices: dict[str, list[int]] = {}
@@ -63,27 +63,27 @@ def cut(examples: Sequence[Example]) -> dict[tuple[str, str], list[int]]:
 
 
 def in_order(name: str) -> tuple[int, str]:
-    """Numbers by size, words by letters."""
+    """Return a sort key that orders numbers by size and words by letters."""
     return (int(name), "") if name.isdecimal() else (0, name)
 
 
 def successes(rollouts: Sequence[Rollout]) -> list[float]:
-    """1 for every valid rollout that did all of the ground truth and nothing else, else 0."""
+    """Return 1 for every valid rollout that did all of the ground truth and nothing else, else 0."""
     return [float(is_success(rollout.reward)) for rollout in rollouts if rollout.reward is not None]
 
 
 def pass_hat(rollouts: Rollouts, k: int) -> float | None:
-    """pass^k: the chance that k rollouts of an example all succeed (Yao et al. 2024, tau-bench, section 5.1).
+    """Return pass^k: the chance that k rollouts of an example all succeed (Yao et al. 2024, tau-bench, section 5.1).
 
-    The mean of C(c, k) / C(n, k) over the examples with n >= k valid rollouts, c of them successful, which is unbiased;
-    None where no example has so many.
+    It is the mean of C(c, k) / C(n, k) over the examples with n >= k valid rollouts, c of them successful, which is
+    unbiased; None if no example has k valid rollouts.
     """
     counts = [(len(each), int(sum(each))) for each in map(successes, rollouts) if len(each) >= k]
     return mean([comb(c, k) / comb(n, k) for n, c in counts]) if counts else None
 
 
 def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[Any, ...]]:
-    """One line per slice, short enough for an event: cut, name, examples, mean reward, share of successes.
+    """Return one row per slice, short enough for an event: cut, name, examples, mean reward, share of successes.
 
     Goal success comes last, where it is known.
     """
@@ -98,7 +98,7 @@ def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[Any, 
 
 
 def state_reached(examples: Sequence[Example], rollouts: Rollouts) -> float | None:
-    """The share of rollouts that leave the world as the ground truth does (see prove/reward/final_state.py).
+    """Return the share of rollouts with the same final world as the ground truth (see prove/reward/final_state.py).
 
     None without examples that call tools.
     """
@@ -112,11 +112,11 @@ def state_reached(examples: Sequence[Example], rollouts: Rollouts) -> float | No
 
 
 def compared(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Rollouts]]) -> list[Told]:
-    """Before against after in every slice and, first, over all; `modes` holds both by how they were sampled.
+    """Compare before and after, first over all examples and then in every slice.
 
-    Of each mode: `before` and `after` in the order of PARTS, pass^k of both where there are k rollouts of an example,
-    goal success and act accuracy of both where they are known, and the paired differences of reward and success with
-    their intervals, which want LEAST examples.
+    `modes` holds both sides by sampling mode. Each mode has `before` and `after` in the order of PARTS, pass^k of both
+    where an example has k rollouts, goal success and act accuracy of both where they are known, and the paired
+    differences of reward and success with their intervals, which require LEAST examples.
     """
     places = {("all", "all"): list(range(len(examples))), **cut(examples)}
     return [
@@ -149,7 +149,7 @@ def numbers(rollouts: Rollouts) -> list[float]:
 
 
 def gain(before: Rollouts, after: Rollouts, value: Value) -> list[float | None]:
-    """The mean paired difference and its 95% interval, None where there are too few examples to tell one."""
+    """Return the mean paired difference and its 95% interval; None where there are too few examples."""
     try:
         found = paired(before, after, value=value)
     except ValueError:

@@ -1,6 +1,6 @@
-"""How a run's policies are measured outside of its training: where, how many rollouts at once, and how long these get.
+"""Evaluation settings for a run's policies: the device, the rollouts per batch and their token limits.
 
-It follows from the run's settings, so that what is measured in its middle and at its end is measured alike.
+They follow from the run's settings, so that evaluations during a run and at its end are comparable.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ TOGETHER = 1_024  # rollouts of a batch on a GPU
 
 @dataclass(frozen=True)
 class Measuring:
-    """`rows` conversations fit into the cache of `device` at once, in float32. On a GPU many more are in one batch:
-    where one ends, one that waits takes its place, and only the last ones leave the GPU half empty."""
+    """Evaluation settings; `rows` conversations fit into the cache of `device` at once, in float32.
+
+    On a GPU a batch has many more: when one ends, a waiting one takes its place, and only the last ones leave the GPU
+    half empty.
+    """
 
     device: str
     rows: int
     limits: TokenLimits
 
     def load(self, folder: Path) -> Policy:
-        """A policy on the device, in the place of what was trained there before. Raises UnreadablePolicy."""
+        """Load a policy onto the device, after freeing what was trained there before. Raises UnreadablePolicy."""
         if self.device == "cuda":
             gc.collect()
             torch.cuda.empty_cache()
@@ -54,7 +57,10 @@ class Measuring:
         seed: int = 0,
         vllm: Generation | None = None,
     ) -> Rollouts:
-        """See `evaluate`; vLLM, where it is there, is sent the model's weights and generates. Raises NoBackend."""
+        """Return rollouts (see `evaluate`); vLLM, if given, gets the model's weights and generates.
+
+        Raises NoBackend.
+        """
         how: Any = {"backend": "vllm", "vllm": vllm} if vllm else {"rows": self.rows}
         if self.device == "cuda":
             how["together"] = TOGETHER
@@ -62,7 +68,7 @@ class Measuring:
 
 
 def measuring(config: GRPORun | SupervisedRun) -> Measuring:
-    """Raises Impossible and UnreadablePolicy."""
+    """Return the evaluation settings of a run. Raises Impossible and UnreadablePolicy."""
     device = device_of(config)
     limits = config.limits if isinstance(config, GRPORun) else TokenLimits()
     return Measuring(device, rows_at_once(replace(config, precision="fp32"), device), limits)

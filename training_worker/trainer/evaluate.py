@@ -1,4 +1,4 @@
-"""How good a policy is on given examples, and whether one policy is better than another on the same ones."""
+"""Evaluation of a policy on given examples, and paired comparison of two policies on the same examples."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def evaluate(
     together: int = ROWS,
     vllm: Generation | None = None,
 ) -> Rollouts:
-    """`samples` rollouts of every example, in the order of the examples; temperature 0 is greedy.
+    """Return `samples` rollouts of every example, in the order of the examples; temperature 0 is greedy.
 
-    Calls are read in the model's own format and scored by the paper's reward, whatever the model was trained by, unless
-    `attempt` says otherwise. Prompts of like length run together, `together` rollouts in a batch, at most `rows` of
-    them in the cache at once. The same seed gives the same rollouts for the same examples in the same order and the
-    same `together`, except from vLLM, which is sent the model's weights first. Raises NoBackend.
+    Calls are parsed in the model's own format and scored by the paper's reward, whatever reward the model was trained
+    with, unless `attempt` says otherwise. Prompts of similar length run together, `together` rollouts in a batch, at
+    most `rows` of them in the cache at once. The same seed gives the same rollouts for the same examples in the same
+    order and the same `together`, except with vLLM, which first receives the model's weights. Raises NoBackend.
     """
     attempt = attempt or partial(Attempt, format=family_of(tokenizer).format)
     generator = torch.Generator().manual_seed(seed)
@@ -114,7 +114,7 @@ def difference(before: Sequence[Sequence[float]], after: Sequence[Sequence[float
 
 
 def interval(gains: np.ndarray, seed: int) -> tuple[float, float]:
-    """The 95% interval of the mean; a single point when nothing varies."""
+    """Return the 95% interval of the mean; a single point when nothing varies."""
     if len(gains) < 2 or np.ptp(gains) < 1e-12:
         return float(gains.mean()), float(gains.mean())
     found = bootstrap((gains,), np.mean, rng=np.random.default_rng(seed)).confidence_interval
@@ -123,7 +123,7 @@ def interval(gains: np.ndarray, seed: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: examples of one chain length, and the mean reward and components of their rollouts."""
+    """One row of a table: examples of one chain length, and the mean reward and components of their rollouts."""
 
     steps: str
     examples: int
@@ -132,7 +132,7 @@ class Line:
 
 
 def table(examples: Sequence[Example], rollouts: Rollouts) -> list[Line]:
-    """Reward and components by chain length ("0" is abstention), and over all."""
+    """Return reward and components by chain length ("0" is abstention), and over all examples."""
     groups: dict[str, list[int]] = {}
     for i, example in enumerate(examples):
         groups.setdefault(str(len(example.steps)), []).append(i)

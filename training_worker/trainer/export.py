@@ -1,4 +1,4 @@
-"""A trained policy as a folder that others can use: weights, tokenizer, generation settings and a model card.
+"""Export of a trained policy as a folder with weights, tokenizer, generation settings and a model card.
 
 `python -m training_worker.trainer.export SOURCE OUT [--merge] [--licence ID]`; SOURCE is a run's folder, one of its
 checkpoints, or a policy.
@@ -27,12 +27,12 @@ from .run_folder import PROGRESS
 
 
 class NotExported(UnreadableData):
-    """An export that was not made; the message says why and what to do."""
+    """A failed export; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is exported: a folder with weights or an adapter, its card, and the run's folder if there is one."""
+    """The source of an export: a folder with weights or an adapter, its card, and the run's folder if there is one."""
 
     weights: Path
     card: dict[str, Any]
@@ -44,7 +44,7 @@ class Source:
 
 
 def find(source: Path) -> Source:
-    """What a folder holds to be exported. Raises NotExported."""
+    """Return what a folder has to export. Raises NotExported."""
     if (source / PROGRESS).is_file():
         run = source.parent.parent
         progress = read_json(source / PROGRESS)
@@ -61,7 +61,7 @@ def find(source: Path) -> Source:
 
 
 def export(source: Path, out: Path, *, merge: bool = False, licence: str = "") -> Path:
-    """Write the folder, which appears whole or not at all; `merge` adds an adapter to its model's weights.
+    """Write the folder atomically; `merge` merges an adapter into its model's weights.
 
     Raises NotExported, UnreadablePolicy, OSError.
     """
@@ -81,7 +81,7 @@ def export(source: Path, out: Path, *, merge: bool = False, licence: str = "") -
 
 
 def write(found: Source, folder: Path, merge: bool) -> Policy:
-    """The weights, or the adapter with the name of the model that it belongs to, and the tokenizer."""
+    """Write the weights, or the adapter with the name of its base model, and the tokenizer."""
     folder.mkdir(parents=True)
     if not found.adapted:
         check_weights(weight_files(found.weights))
@@ -101,7 +101,7 @@ def write(found: Source, folder: Path, merge: bool) -> Policy:
 
 
 def settings(policy: Policy, card: dict[str, Any]) -> GenerationConfig:
-    """How it generated while it trained: what ends a turn, and at what temperature."""
+    """Return the generation settings used in training: the tokens that end a turn, and the temperature."""
     stop = sorted(family_of(policy.tokenizer).stop)
     temperature = float(card.get("run", {}).get("temperature", 1.0))
     return GenerationConfig(

@@ -1,4 +1,4 @@
-"""Whether a run fits into the memory of this machine, told before it starts: see prove/memory_estimate.py."""
+"""The check that a run fits into this machine's memory, made before it starts: see prove/memory_estimate.py."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .sft_config import SupervisedRun
 
 
 class TooLarge(UnreadablePolicy):
-    """A run that does not fit into the memory there is; the message has the figures."""
+    """A run that does not fit into the available memory; the message has the figures."""
 
 
 def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of every weight, read from the headers of its files. Raises UnreadablePolicy."""
+    """Return the shape of every weight, read from the headers of its files. Raises UnreadablePolicy."""
     found: dict[str, tuple[int, ...]] = {}
     for path in weight_files(model_under(folder)):
         with safe_open(path, framework="pt") as weights:
@@ -48,12 +48,12 @@ def plan_of(config: GRPORun | SupervisedRun) -> Plan:
 def footprint(
     config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
 ) -> Footprint:
-    """What a run needs at least; `model` is the model's config.json."""
+    """Return the least memory that a run needs; `model` is the model's config.json."""
     return arithmetic.footprint(weights, plan_of(config), model, for_cache(config, weights, model, device))
 
 
 def rows_at_once(config: GRPORun | SupervisedRun, device: str) -> int:
-    """How many rollouts generate together."""
+    """Return how many rollouts generate together."""
     model = read_json(model_under(config.policy) / "config.json")
     return arithmetic.rows_at_once(plan_of(config), model, for_cache(config, shapes(config.policy), model, device))
 
@@ -61,8 +61,11 @@ def rows_at_once(config: GRPORun | SupervisedRun, device: str) -> int:
 def for_cache(
     config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str
 ) -> float:
-    """The memory that the cache gets a quarter of: all there is. A GPU has nobody else to serve, and the more rows
-    speak at once, the better it is used: there the cache gets half of what the training leaves, if that is more."""
+    """Return the memory in bytes of which the cache gets a quarter: all of the device's memory.
+
+    A GPU serves nothing else and is used better with more rows at once, so there the cache gets half of what training
+    leaves, if that is more.
+    """
     there = memory(device)
     if device != "cuda":
         return there
@@ -71,17 +74,17 @@ def for_cache(
 
 
 def memory(device: str) -> float:
-    """Bytes there are, used or not, on the GPU or in the machine."""
+    """Return the total bytes of memory, used or not, of the GPU or the machine."""
     return float(torch.cuda.mem_get_info()[1]) if device == "cuda" else float(psutil.virtual_memory().total)
 
 
 def available(device: str) -> float:
-    """Bytes that are free, on the GPU or in the machine."""
+    """Return the free bytes of memory of the GPU or the machine."""
     return float(torch.cuda.mem_get_info()[0]) if device == "cuda" else float(psutil.virtual_memory().available)
 
 
 def require_memory(config: GRPORun | SupervisedRun, device: str) -> Footprint:
-    """What the run needs. Raises TooLarge when that is more than there is, and UnreadablePolicy."""
+    """Return what the run needs. Raises TooLarge if that is more than is free, and UnreadablePolicy."""
     needed = footprint(config, shapes(config.policy), read_json(model_under(config.policy) / "config.json"), device)
     free, here = available(device), 1
     remedy = "or take a smaller model"

@@ -1,4 +1,7 @@
-"""The forward of a Hugging Face Qwen3 or Llama, attention left to the caller: what decoder and grouped pass share."""
+"""The forward pass of a Hugging Face Qwen3 or Llama with attention left to the caller.
+
+The decoder and the grouped pass share it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 def hidden_states(
     model: Readable, ids: Tensor, positions: Tensor, angles: tuple[Tensor, Tensor], attend: Attend
 ) -> Tensor:
-    """Last hidden states (rows, T, width) of ids (rows, T) at positions (rows, T)."""
+    """Return the last hidden states (rows, T, width) of ids (rows, T) at positions (rows, T)."""
     body, config, (rows, time) = model.model, model.config, ids.shape
     cos, sin = (table[positions][:, None] for table in angles)
     x = body.embed_tokens(ids)
@@ -37,18 +40,18 @@ def hidden_states(
 
 
 def normed(norm: Any, x: Tensor) -> Tensor:
-    """What a norm of transformers computes, in one operation."""
+    """Apply a norm of transformers in one operation."""
     return rms_norm(x, norm.weight.shape, norm.weight, norm.variance_epsilon)
 
 
 def heads_of(model: Readable) -> tuple[int, int, int]:
-    """Query heads, key and value heads, and the dimension of a head."""
+    """Return the numbers of query heads and of key and value heads, and the dimension of a head."""
     config = model.config
     return int(config.num_attention_heads or 0), int(config.num_key_value_heads or 0), int(config.head_dim or 0)
 
 
 def rotary(model: Readable, positions: int) -> tuple[Tensor, Tensor]:
-    """Cosines and sines (positions, head_dim) of the rotary embedding."""
+    """Return cosines and sines (positions, head_dim) of the rotary embedding."""
     dim, theta = heads_of(model)[2], dict[str, Any](model.config.rope_parameters or {})["rope_theta"]
     turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
     turns = torch.outer(torch.arange(positions).float(), turns)
@@ -62,5 +65,5 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def causal_mask(start: int, end: int) -> Tensor:
-    """Which places (end) the tokens from `start` to `end` attend to, (end - start, end) of truth values."""
+    """Return a boolean mask (end - start, end) of the places that the tokens from `start` to `end` attend to."""
     return torch.ones(end - start, end, dtype=torch.bool).tril(start)

@@ -1,4 +1,4 @@
-"""Rollouts of a policy as tokens: each example tried n times, on the backend that fits the model."""
+"""Rollouts of a policy as tokens: n episodes of each example, on the backend that fits the model."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def sample(
     attempt: Callable[[Example], Conversation] = Attempt,
     backend: Backend | Name = "auto",
 ) -> list[Sample]:
-    """n rollouts of each example, in order (the n of one example are neighbours). Temperature 0 is greedy.
+    """Return n rollouts of each example, in order (the n of one example are neighbours). Temperature 0 is greedy.
 
-    Without a generator the rollouts are those of seed 0. A backend that is more than a name must be fresh, and speaks
-    at its own temperature. Raises NoBackend for one that does not fit or gives no tokens.
+    Without a generator the seed is 0. A backend given as an object must be fresh, and generates at its own temperature.
+    Raises NoBackend for a backend that does not fit or returns no tokens.
     """
     if isinstance(backend, str):
         backend = backend_for(model, tokenizer, backend, temperature=temperature, generator=generator)
@@ -53,7 +53,7 @@ def sample(
 def generate_text_rollouts(
     backend: Backend, examples: Sequence[Example], n: int = 1, *, attempt: Callable[[Example], Conversation] = Attempt
 ) -> list[list[Rollout]]:
-    """n rollouts of each example by a backend that works in texts: to be measured, not to be trained on."""
+    """Return n rollouts of each example by a text backend: for evaluation, not for training."""
     attempts = [attempt(one) for one in examples for _ in range(n)]
     made = [one.rollout for one in Engine(backend, None, DEFAULT).run(attempts, n)]
     return [made[start : start + n] for start in range(0, len(made), n)]

@@ -1,4 +1,4 @@
-"""The gradient noise scale: how large a batch has to be for its gradient to be more signal than noise.
+"""The gradient noise scale: the batch size at which a gradient is as much signal as noise.
 
 With a mean cosine similarity c between the gradients of independent batches of size n it is n (1 / c - 1): the size at
 which noise and gradient have the same length (McCandlish et al. 2018, arXiv:1812.06162).

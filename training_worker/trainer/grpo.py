@@ -1,6 +1,6 @@
 """GRPO on live tool servers: TRL's trainer, our rollouts.
 
-TRL computes advantages, loss and updates; `rollout_func` hands it what was sampled, token in, token out.
+TRL computes advantages, loss and updates; `rollout_func` passes it the sampled tokens unchanged.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["Event", "GRPORun", "RunBroke", "Trained", "file_digest", "quiet", "t
 
 
 class RunBroke(UnreadableData):
-    """A run that cannot go on; the message says at which step, what was in the batch, and what to do."""
+    """A run that cannot continue; the message says at which step, what was in the batch, and what to do."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Where a run ended and why; `policy` is the folder of the trained policy."""
+    """The end of a run: its last step, its training time, why it ended, and the folder of the trained policy."""
 
     step: int
     seconds: float
@@ -56,11 +56,11 @@ def train(
     evaluate: Evaluate | None = None,
     evaluate_every: int = 0,
 ) -> Trained:
-    """Train, or go on from the newest complete checkpoint in `config.out`.
+    """Train, or resume from the newest complete checkpoint in `config.out`.
 
-    `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it,
-    and may say how good it is; its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge,
-    Impossible and RunBroke.
+    `evaluate` is called with the policy and the step at step 0 (or where the run resumes) and every `evaluate_every`
+    steps after it. It may return a score, and its time does not count as training. Raises RunMismatch,
+    UnreadablePolicy, TooLarge, Impossible and RunBroke.
     """
     quiet()
     keep_memory()
@@ -86,7 +86,7 @@ def train(
 
 
 def opened(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | None]:
-    """The run's folder, claimed by the first process, and where the run goes on. Raises RunMismatch."""
+    """Return the run's folder, claimed by the first process, and the checkpoint to resume from. Raises RunMismatch."""
     folder = RunFolder(config.out, lambda told: on_event({"event": "rollouts", **told}))
     if distributed.is_first():
         folder.open(identity(config), defaults())
@@ -100,7 +100,7 @@ def opened(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | 
 
 
 def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, device: str) -> Trainer:
-    """TRL's trainer of this policy, by the path that its model and device take."""
+    """Return TRL's trainer for this policy, on the path that its model and device allow."""
     rows = [{"prompt": [{"role": "user", "content": ""}]}] * (config.max_steps * config.prompts)
     kind = GroupedTrainer if is_fast(config, policy.model, device) else Trainer
     trainer = kind(
@@ -122,7 +122,7 @@ def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, 
 
 
 def run(trainer: Trainer, loop: Loop, start: Checkpoint | None) -> Ended:
-    """Train until the run is over or to stop. Raises RunBroke."""
+    """Train until the run is over or a stop is requested. Raises RunBroke."""
     if (over := loop.over()) is None:
         try:
             trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
@@ -147,7 +147,7 @@ def broken(error: NotFinite, loop: Loop) -> str:
 
 
 def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended: Ended) -> Trained:
-    """Write the trained policy, or its adapter, beside the run's metrics."""
+    """Write the trained policy, or its adapter, next to the run's metrics."""
     target = config.out / "policy"
     card = {
         "made_by": "grpo",
@@ -166,7 +166,7 @@ def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended:
 
 
 def quiet() -> None:
-    """Keep what the libraries say about their deprecations, void groups and stacked adapters out of progress."""
+    """Silence library messages about deprecations, void groups and stacked adapters."""
     logging.getLogger("trl").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     warnings.filterwarnings("ignore", message="Could not find a config file", module="peft")

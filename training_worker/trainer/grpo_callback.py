@@ -1,4 +1,4 @@
-"""One process's part of a run: gives TRL rollouts, counts training time, reports steps, marks checkpoints."""
+"""The training callback of one process: gives TRL rollouts, counts training time, reports steps, marks checkpoints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ended = Literal["steps", "minutes", "stopped", "patience"]
 
 
 class Loop(TrainerCallback):
-    """What surrounds TRL's loop. With several processes, the first one tells, writes and decides for all."""
+    """The callback around TRL's training loop. With several processes, the first one reports, writes and decides."""
 
     def __init__(self, config: GRPORun, player: Player, folder: RunFolder, on_event: OnEvent, stop: Stop):
         self.config, self.player, self.folder, self.stop = config, player, folder, stop
@@ -55,7 +55,7 @@ class Loop(TrainerCallback):
         return "patience" if self.patience.lost else None
 
     def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`. What it is to ask follows from the run, and `prompts` says only how much."""
+        """Return a batch as TRL's `rollout_func`. The run selects the prompts; `prompts` only says how many."""
         batch, self.batch = self.player.play(trainer, len(prompts) // self.config.group, self.step + 1)
         return batch
 
@@ -87,7 +87,7 @@ class Loop(TrainerCallback):
         self.perhaps_evaluate(control)
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        """Complete the checkpoint, unless its weights are spoiled: then it never becomes one. Raises NotFinite."""
+        """Complete the checkpoint. Raises NotFinite if its weights are not finite; it then stays incomplete."""
         if not is_finite(self.model):
             raise NotFinite("policy", self.step)
         progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
@@ -101,7 +101,7 @@ class Loop(TrainerCallback):
             control.should_training_stop = control.should_save = True
 
     def perhaps_evaluate(self, control: Any) -> None:
-        """Let the first process measure the policy; the others wait for what came of it."""
+        """Evaluate the policy on the first process if it is due; the others wait for the result."""
         due = bool(self.evaluate_every) and self.step % self.evaluate_every == 0
         if not self.evaluate or not due or distributed.of_first(self.stop.requested):
             return
@@ -116,7 +116,7 @@ class Loop(TrainerCallback):
             control.should_training_stop = control.should_save = True
 
     def rate(self) -> float:
-        """The learning rate's factor: up over the first steps, down over the last share of the run."""
+        """Return the learning-rate factor: it rises over the warm-up steps and falls over the last share of the run."""
         config, done = self.config, self.step / self.config.max_steps
         if config.minutes:
             done = max(done, self.seconds / 60 / config.minutes)

@@ -1,4 +1,4 @@
-"""One GRPO run as data: its settings, and what makes it the same run again."""
+"""The settings of a GRPO run, and the identity that a resumed run must match."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PLACES = {"out", "policy", "data"}
 class GRPORun:
     """One GRPO run. It ends after `max_steps` or `minutes` of training, whichever comes first, across resumes.
 
-    `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth.
-    `micro_batch` is how many rollouts one forward and backward pass reads; 0 reads all of a process at once.
-    `keep_tokens` says of which steps tokens and log-probabilities are kept beside the rollouts: none, the last, or all.
+    `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth. `micro_batch`
+    is the number of rollouts in one forward and backward pass; 0 takes all rollouts of a process. `keep_tokens` selects
+    the steps whose tokens and log-probabilities are stored with the rollouts: none, the last, or all.
     """
 
     policy: Path
@@ -75,13 +75,13 @@ class GRPORun:
 
 
 def identity(config: GRPORun) -> dict[str, Any]:
-    """What makes this run this run and no other: its configuration, and the data and policy it starts from."""
+    """Return what identifies a run: its configuration, and the digests of the data and policy it starts from."""
     kept = {name: value for name, value in asdict(config).items() if name not in MAY_CHANGE | PLACES}
     return {**kept, "data": file_digest(config.data), "policy": weights_digest(config.policy)}
 
 
 def defaults() -> dict[str, Any]:
-    """The settings that a run has which does not name them: what the folder of an older run leaves out."""
+    """Return the default settings, for settings that the folder of an older run does not have."""
 
     def known() -> Iterator[tuple[str, Any]]:
         for one in fields(GRPORun):

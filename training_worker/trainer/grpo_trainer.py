@@ -1,4 +1,4 @@
-"""The update TRL makes of a batch of rollouts, told in its terms, made cheaper, and with credit where it is due."""
+"""TRL's GRPO update: rollout batches in its format, a cheaper computation, and a choice of credit assignment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAITING = 6 * 3600  # seconds that processes wait for the first one, which evalu
 
 
 class NotFinite(Exception):
-    """A loss, a gradient or a policy with numbers that are not finite; `step` is the one it was met in."""
+    """A loss, gradient or policy with numbers that are not finite; `step` is the step in which it occurred."""
 
     def __init__(self, what: str, step: int):
         super().__init__(f"the {what} of step {step} is not finite")
@@ -37,15 +37,15 @@ class NotFinite(Exception):
 
 
 def is_finite(model: Any) -> bool:
-    """Whether every trained weight of a model is a finite number."""
+    """Return whether every trained weight of a model is a finite number."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     return all(bool(torch.isfinite(weight).all()) for weight in trained)
 
 
 class Trainer(GRPOTrainer):
-    """TRL's trainer for any model, with a choice of where credit goes; it stops before a bad update.
+    """TRL's trainer for any model, with a choice of credit assignment; it stops before a non-finite update.
 
-    `choices` returns those of the batch that was generated last.
+    `choices` returns those of the latest generated batch.
     """
 
     def __init__(self, *, credit: Credit, choices: Callable[[], Sequence[Choices]], **rest: Any):
@@ -53,7 +53,7 @@ class Trainer(GRPOTrainer):
         self.credit, self.choices = credit, choices
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
-        """The whole batch of this process, before it is shuffled and split: only here are groups together."""
+        """Return the whole batch of this process, unshuffled and unsplit: only here are groups together."""
         batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self.credit == "branch":
             given = branch_advantages(self.choices(), batch["advantages"], self.num_generations)
@@ -88,11 +88,11 @@ class Differentiated(torch.autograd.Function):
 
 
 class GroupedTrainer(Trainer):
-    """The same with a cheaper update of the same gradient, for models that shared_prefix_logprobs.py can read.
+    """A trainer with a cheaper update of the same gradient, for models that shared_prefix_logprobs.py supports.
 
     A group's shared prompt is read once with each PASS tokens of its completions. Without a KL term, rollouts that are
     equal token for token are read once with the sum of their advantages, each only as far as its last token with an
-    advantage, and each thread differentiates groups of its own: with the dapo loss and one update a batch the sum is
+    advantage, and each thread differentiates its own groups. With the dapo loss and one update per batch, the sum is
     the same gradient.
     """
 
@@ -135,7 +135,10 @@ class GroupedTrainer(Trainer):
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
     ) -> tuple[Any, Any, None]:
-        """TRL asks for entropies, to log them; ours is measured on what was sampled (see metrics.py)."""
+        """Return log-probabilities, and zeros for entropies.
+
+        TRL only logs the entropies; ours are measured on the sampled tokens (see metrics.py).
+        """
         cut = input_ids.shape[1] - logits_to_keep
         wanted = getattr(self.reading, "wanted", attention_mask[:, cut:])
         prompts, completions = (
@@ -148,7 +151,7 @@ class GroupedTrainer(Trainer):
 
 
 def portions(rows: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield rows in order, together as long as they have at most PASS tokens."""
+    """Yield portions of consecutive rows that have at most PASS tokens together."""
     portion, total = list[int](), 0
     for row in rows:
         if portion and total + lengths[row] > PASS:
@@ -168,7 +171,7 @@ def unpadded(ids: Any, mask: Any) -> list[list[int]]:
 
 
 def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any) -> tuple[Any, Any]:
-    """The advantages with those of equal rollouts summed in the first of them, and the rows to read (at least one)."""
+    """Return the advantages, summed over equal rollouts in the first of them, and the rows to read (at least one)."""
     total, first = advantages.clone(), dict[tuple[tuple[int, ...], ...], int]()
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
         known = first.setdefault((tuple(prompt), tuple(completion), tuple(tool_mask[i].tolist())), i)
@@ -186,7 +189,10 @@ def as_batch(
     mask_truncated: bool = True,
     void: Callable[[Sequence[Sample]], bool] = invalid,
 ) -> dict[str, list[Any]]:
-    """What TRL is told: a void group has no reward and no token in the loss; a truncated rollout only no token."""
+    """Return the batch for TRL.
+
+    A void group has no reward and no token in the loss; a truncated rollout has a reward but no token in the loss.
+    """
     voided = [void(samples[i - i % group : i - i % group + group]) for i in range(len(samples))]
     silent = [
         empty or (mask_truncated and one.rollout.end == "tokens") for empty, one in zip(voided, samples, strict=True)
@@ -205,7 +211,7 @@ def as_batch(
 
 
 def column(name: str) -> Callable[..., list[float | None]]:
-    """TRL's reward function of one column of the batch: rewards were scored in the rollout."""
+    """Return TRL's reward function for one column of the batch; rewards are scored during the rollout."""
 
     def reward(**columns: Any) -> list[float | None]:
         return list(columns[name])
@@ -215,14 +221,14 @@ def column(name: str) -> Callable[..., list[float | None]]:
 
 
 def rewards(config: GRPORun) -> dict[str, float]:
-    """The columns that the advantage is made of, with their weights."""
+    """Return the columns that the advantage is computed from, with their weights."""
     if config.normalise == "total":
         return {"total": 1.0}
     return {name: weight for name, weight in weights_of(config.reward).items() if weight}
 
 
 def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
-    """One update a batch, so that the policy that is updated is the one that spoke."""
+    """Return TRL's settings. There is one update per batch, so the updated policy is the one that generated it."""
     each = config.prompts * config.group // config.processes
     micro = config.micro_batch or each
     return GRPOConfig(
@@ -265,7 +271,7 @@ def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
 
 
 def adapter(config: GRPORun | SupervisedRun) -> Any:
-    """What LoRA adds (Hu et al. 2021): to all linear layers but the output; None for full training."""
+    """Return the LoRA settings (Hu et al. 2021) for all linear layers but the output; None for full training."""
     if not config.lora_rank:
         return None
     return lora(config.lora_rank, config.lora_alpha)

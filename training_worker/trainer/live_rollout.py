@@ -1,4 +1,4 @@
-"""The first attempt of each step is watched: what it has said and called so far is written down after each turn."""
+"""The live rollout: the first episode of each step, written to a file after every turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @runtime_checkable
 class Tellable(Protocol):
-    """An attempt that can say how far it has come."""
+    """An episode that exposes its progress."""
 
     example: Example
     transcript: list[Message]
@@ -25,7 +25,7 @@ class Tellable(Protocol):
 
 
 class Watch:
-    """Writes down the first attempt of each step, in one small file of a folder. A disk that is full costs no run."""
+    """A recorder of the first episode of each step, in one small file of a folder. A full disk does not end the run."""
 
     def __init__(self, folder: Path, on: bool = True):
         self.folder, self.on, self.step = folder, on, 0
@@ -36,7 +36,7 @@ class Watch:
         self.step, self.due, self.last = step, self.on, None
 
     def first(self, attempt: Callable[[Example], Conversation]) -> Callable[[Example], Conversation]:
-        """The same attempts, of which the first one since the step began is watched."""
+        """Return an episode factory that records the first episode since the step began."""
 
         def make_episode(example: Example) -> Conversation:
             one = attempt(example)
@@ -52,7 +52,7 @@ class Watch:
         self.write(self.last)
 
     def mark_stored(self, samples: Sequence[Sample]) -> None:
-        """Say which of the rollouts that were kept of the step it is."""
+        """Record which of the step's stored rollouts the live one is."""
         if self.last is None:
             return
         found = (place for place, one in enumerate(samples, 1) if one.rollout == self.last.rollout)
@@ -66,7 +66,7 @@ class Watch:
 
 
 class Seen:
-    """An attempt that tells after every turn how far it has come, and is otherwise as it was."""
+    """An episode that publishes its progress after every turn and otherwise behaves like the original."""
 
     def __init__(self, inner: Any, watch: Watch):
         self.inner, self.watch = inner, watch
@@ -109,7 +109,7 @@ class Seen:
         return rollout
 
     def publish(self) -> None:
-        """As far as it has come; how it ends is not known yet."""
+        """Publish the rollout so far; its end and reward are not known yet."""
         said, calls = tuple(self.inner.transcript), tuple(self.inner.calls)
         so_far = Rollout(example=self.inner.example.id, transcript=said, calls=calls, end="answered", reward=None)
         self.watch.publish(so_far)

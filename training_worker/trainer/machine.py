@@ -1,4 +1,4 @@
-"""What the machine does while a run trains: cores, memory and, where there is one, the GPU."""
+"""Machine metrics of a training run: cores, memory and, where there is one, the GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MEGA = 1e6
 
 
 class Machine:
-    """Readings since the one before; the first is since this was made."""
+    """Readings since the previous one; the first covers the time since construction."""
 
     def __init__(self) -> None:
         self.process = psutil.Process()
@@ -23,7 +23,7 @@ class Machine:
         return float(times.user + times.system)
 
     def reading(self) -> dict[str, float]:
-        """By the names of prove/metrics; those of a GPU only where torch has one."""
+        """Return metrics by the names of prove/metrics; those of a GPU only where torch has one."""
         now, busy = time.perf_counter(), self.cpu_seconds()
         cores = (busy - self.busy) / max(1e-9, now - self.marked)
         self.marked, self.busy = now, busy
@@ -37,7 +37,7 @@ class Machine:
 
 
 def gpu() -> dict[str, float]:
-    """Load and memory of the GPUs; nothing where there is none, and no load without NVML's Python package."""
+    """Return load and memory of the GPUs; nothing without a GPU, and no load without NVML's Python package."""
     if not torch.cuda.is_available():
         return {}
     free, total = torch.cuda.mem_get_info()

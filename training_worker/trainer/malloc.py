@@ -1,4 +1,4 @@
-"""Keep freed memory at hand: glibc otherwise returns tensors to the system and faults them in again each step."""
+"""Retention of freed memory: by default glibc returns tensors to the system and faults them in again each step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEPT = 16 << 20  # bytes: larger tensors go back to the system, else the heap gr
 
 
 def keep_memory() -> bool:
-    """Tell the allocator; whether it listened."""
+    """Configure the allocator; return whether it accepted the settings."""
     if platform.libc_ver()[0] != "glibc":
         return False
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""What a batch of rollouts says about the policy: reward, components, failures, lengths, tools.
+"""Metrics of a batch of rollouts: reward, components, failures, lengths, tools.
 
 Names, units and formulas are in prove/metrics.
 """
@@ -30,12 +30,12 @@ Metrics = dict[str, Any]
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; 0 of nothing."""
+    """Return the mean, or 0 without values."""
     return fmean(values) if values else 0.0
 
 
 def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """Mean total over scored rollouts, and the mean of each component over those that were to call tools."""
+    """Return the mean total of scored rollouts, and component means of those that had to call tools."""
     rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
     graded = [reward for reward in rewards if not reward.abstention]
     return {
@@ -45,10 +45,10 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 
 
 def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """The same, the share of successes, and the reward of those that were to call and of those that were not apart.
+    """Return component means, the share of successes, and the rewards of call and abstention examples separately.
 
-    What no rollout has anything to say on is left out, all of it where no rollout has a reward; so are the terms of
-    other forms of the reward than the paper's.
+    Values that no rollout has are left out, including the terms of reward forms other than the paper's; without any
+    reward the result is empty.
     """
     rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
     if not rewards:
@@ -66,19 +66,19 @@ def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 
 
 def goal_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """Return goal success and act accuracy, each where it is known of some of the rollouts."""
+    """Return goal success and act accuracy, each only if it is known for some of the rollouts."""
     found = {"goal_success": goal_success(rollouts), "act_accuracy": act_accuracy(rollouts)}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def term_means(rewards: Sequence[Reward]) -> dict[str, float]:
-    """The mean of each term that the form of the reward, or what was put on top of it, adds to the components."""
+    """Return the mean of each term that the reward's form, or an option on top of it, adds to the components."""
     names = dict.fromkeys(name for reward in rewards for name in reward.terms)
     return {f"term_{name}": mean([one.terms[name] for one in rewards if name in one.terms]) for name in names}
 
 
 def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
-    """The metrics of one training batch; groups are neighbours, and an invalid group is only counted."""
+    """Return the metrics of one training batch; groups are neighbours, and invalid groups are only counted."""
     groups = [samples[i : i + group] for i in range(0, len(samples), group)]
     scored = [members for members in groups if not invalid(members)]
     spreads = [pstdev([reward_of(sample) for sample in members]) for members in scored]
@@ -109,7 +109,7 @@ def spread_of(totals: Sequence[float]) -> dict[str, float]:
 
 
 def invalid(members: Sequence[Sample]) -> bool:
-    """Whether a group carries no signal because one of its rollouts failed for no fault of the policy."""
+    """Return whether a group has no signal because a rollout failed through no fault of the policy."""
     return any(sample.rollout.reward is None for sample in members)
 
 
@@ -118,24 +118,24 @@ def reward_of(sample: Sample) -> float:
 
 
 def dead(members: Sequence[Sample]) -> bool:
-    """Whether a group teaches nothing: invalid, or all of its rewards the same."""
+    """Return whether a group gives no training signal: it is invalid, or all of its rewards are the same."""
     return invalid(members) or pstdev([reward_of(sample) for sample in members]) <= EQUAL
 
 
 def dead_share(groups: Sequence[Sequence[Sample]], size: Callable[[Sample], int]) -> float:
-    """The share, by this measure of a sample, that lies in groups that teach nothing."""
+    """Return the share of the samples' total `size` that lies in groups without a training signal."""
     sizes = [(sum(size(sample) for sample in members), dead(members)) for members in groups]
     whole = sum(amount for amount, _ in sizes)
     return sum(amount for amount, lost in sizes if lost) / whole if whole else 0.0
 
 
 def written(sample: Sample) -> int:
-    """The tokens of a sample that the policy wrote."""
+    """Return the number of a sample's tokens that the policy wrote."""
     return sum(sample.env_mask)
 
 
 def ends(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """The share of rollouts by how they ended and by the boundary at which they failed, invalid ones included."""
+    """Return the shares of rollouts by end and by the boundary at which they failed, invalid ones included."""
     return {
         **{f"end_{end}": mean([float(one.end == end) for one in rollouts]) for end in get_args(End)},
         **{f"failed_{at}": mean([float(one.failed_at == at) for one in rollouts]) for at in get_args(Boundary)},
@@ -143,7 +143,7 @@ def ends(rollouts: Sequence[Rollout]) -> dict[str, float]:
 
 
 def lengths(samples: Sequence[Sample]) -> dict[str, float]:
-    """Mean and most tokens of the prompts, of what the policy wrote, and of the completions; all tokens."""
+    """Return mean and maximum tokens of prompts, policy output and completions, and the sum of all tokens."""
     sizes = {
         "prompt_tokens": [len(sample.prompt_ids) for sample in samples],
         "model_tokens": [written(sample) for sample in samples],
@@ -155,13 +155,13 @@ def lengths(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def entropy_of(samples: Sequence[Sample]) -> dict[str, float]:
-    """The entropy of a token in nats, estimated without bias: the mean surprise of what was sampled."""
+    """Return the entropy of a token in nats, estimated without bias: the mean surprise of the sampled tokens."""
     surprises = [-value for one in samples for value, mine in zip(one.logprobs, one.env_mask, strict=True) if mine]
     return {"entropy": mean(surprises)} if surprises else {}
 
 
 def per_tool(calls: Sequence[ExecutedCall]) -> dict[str, list[int]]:
-    """By tool name: calls, and how many of them failed. What is no offered tool goes by what is wrong with it."""
+    """Return calls and failed calls by tool name. A call of no offered tool is counted by its kind of error."""
     found: dict[str, list[int]] = {}
     for call in calls:
         name = MALFORMED if call.call.arguments is None else call.call.name if call.level else NOT_OFFERED
@@ -172,6 +172,6 @@ def per_tool(calls: Sequence[ExecutedCall]) -> dict[str, list[int]]:
 
 
 def update_metrics(logs: Mapping[str, Any]) -> dict[str, float]:
-    """What TRL logs of an update, by our names; KL only where there is one."""
+    """Return TRL's update metrics by our names; KL only where there is one."""
     told = {ours: float(logs[theirs]) for ours, theirs in LOGGED.items() if logs.get(theirs) is not None}
     return {**told, "clipped": float(logs.get("clip_ratio/region_mean") or 0)}

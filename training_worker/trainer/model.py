@@ -1,8 +1,8 @@
-"""The tiny policy: a Qwen3 of some million parameters that starts with weak circuits for copying and looking up.
+"""The tiny policy: a Qwen3 of a few million parameters that starts with weak circuits for copying and looking up.
 
 Only the initialisation is set by hand, and all of it is trained. Without it the circuits emerge late or not at all, and
-tool use is mostly copying: an "induction head" finds where the current token stood before and copies what followed it
-(Olsson et al. 2022, arXiv:2209.11895), and a look-up finds a name in a list and copies the id that stands before it.
+tool use is mostly copying. An "induction head" finds the previous occurrence of the current token and copies the token
+after it (Olsson et al. 2022, arXiv:2209.11895). A look-up finds a name in a list and copies the id before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SPACE = "Ġ"  # a space at the start of a token, as byte-level BPE writes it
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a tiny policy; the defaults make 1.0M parameters and the embedding."""
+    """The size of a tiny policy; the defaults give 1.0M parameters without the embedding."""
 
     layers: int = 4
     width: int = 128
@@ -30,7 +30,7 @@ class Shape:
 
 
 def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape = Shape()) -> Qwen3ForCausalLM:
-    """A fresh model for this tokenizer; the same seed gives the same weights."""
+    """Return a new model for this tokenizer; the same seed gives the same weights."""
     torch.manual_seed(seed)
     model = Qwen3ForCausalLM(
         Qwen3Config(
@@ -58,7 +58,7 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape =
 def set_spellings(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, apart: float = 0.5) -> None:
     """Set the embeddings of ` word` and `Word` to that of `word`, apart by one direction for each kind of spelling.
 
-    A user writes of the ` household` account where a result has "household": so the circuits find one by the other.
+    A user mentions the ` household` account where a result has "household"; the circuits can then match the two.
     """
     embedding = model.model.embed_tokens.weight
     generator = torch.Generator().manual_seed(2)
@@ -77,11 +77,11 @@ def set_spellings(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, a
 def set_circuits(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0, gain: float = 4.0) -> None:
     """Set heads of layers 0 and 1 to weak circuits for copying and for looking up.
 
-    In layer 0 three heads attend to the token 1, 3 and 4 back and write a projection of it, each into a subspace of its
-    own. In layer 1 one head looks for positions whose previous token equals the current one and copies what stands
-    there. Two others look for the token 3 or 4 back, the last or the first of a name in `"name" (ID-`, and copy what
-    stands 3 before where they find it, which is that row's id where the name follows it. `gain` on the normed queries
-    and keys lets attention be sharp.
+    In layer 0 three heads attend to the token 1, 3 and 4 back and write a projection of it, each into its own subspace.
+    In layer 1 one head looks for positions whose previous token equals the current one and copies the token there. Two
+    others look for the token 3 or 4 back, which is the last or the first of a name in `"name" (ID-`, and copy the token
+    3 before the match, which is that row's id where the name follows it. `gain` on the normed queries and keys allows
+    sharp attention.
     """
     width, dim, heads = model.config.hidden_size, model.config.head_dim, model.config.num_attention_heads
     sharing = heads // model.config.num_key_value_heads  # heads that have the same keys and values

@@ -1,4 +1,4 @@
-"""The card of an exported policy: what it learned from, how, how good it is, and what it is not for."""
+"""The model card of an exported policy: training data, method, evaluation and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ a call costs anything."""
 
 
 def model_card(card: Mapping[str, Any], run: Path | None, name: str, licence: str, *, merged: bool) -> ModelCard:
-    """The README of an export; without a run there are no measurements."""
+    """Return the README of an export; without a run it has no measurements."""
     gains = measured(run) if run else {}
     data = ModelCardData(
         license=licence or "other",
@@ -87,7 +87,7 @@ def results(mode: str, gain: Difference) -> list[EvalResult]:
 
 
 def measured(run: Path) -> dict[str, Difference]:
-    """Before against after, by mode, from the rollouts that the run's folder holds."""
+    """Return the gains by mode, computed from the rollouts in the run's folder."""
     found = {}
     for mode in MODES:
         files = [run / "evaluations" / f"{side}-{mode}" / "rollouts.jsonl" for side in ("before", "after")]

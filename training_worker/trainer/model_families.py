@@ -1,7 +1,7 @@
-"""What differs from one family of models to the next: the chat template, how calls are written, what ends a turn.
+"""Model families: the chat template, the format of calls, and the tokens that end a turn.
 
-A family is told by what its chat template renders, not by a model's name: a conversation with a call is rendered once,
-and the family is the one whose turns and calls are in it.
+The family is recognised by what the chat template renders, not by a model's name: a conversation with a call is
+rendered once, and the family is the one whose turns and calls appear in the text.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class UnknownFamily(UnreadableData):
 
 @dataclass(frozen=True)
 class Chat:
-    """How a family's conversations look. `opening` and `end` stand around an assistant turn.
+    """The conversation format of a family. `opening` and `end` surround an assistant turn.
 
-    `template` renders earlier turns alike whatever follows: it is the model's own unless that does not. `options` pin
-    what it would look up elsewhere, such as today's date. `control` are texts that no content may hold.
+    `template` renders earlier turns the same whatever follows: it is the model's own unless that does not. `options`
+    pin values that it would look up elsewhere, such as today's date. `control` are texts that no content may hold.
     """
 
     name: str
@@ -83,7 +83,7 @@ THINKING = {
 
 
 def family_of(tokenizer: PreTrainedTokenizerFast) -> Family:
-    """The family whose chat template a tokenizer has. Raises UnknownFamily."""
+    """Return the family of a tokenizer's chat template. Raises UnknownFamily."""
     chat = chat_of(tokenizer)
     ids: list[Any] = [tokenizer.convert_tokens_to_ids(token) for token in (chat.end, *chat.stops)]
     end = ids[0]
@@ -97,7 +97,7 @@ def family_of(tokenizer: PreTrainedTokenizerFast) -> Family:
 
 
 def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
-    """How conversations look to a tokenizer's model; a template without a vocabulary will do. Raises UnknownFamily."""
+    """Return the conversation format of a tokenizer, which needs no vocabulary for this. Raises UnknownFamily."""
     template = tokenizer.chat_template
     if isinstance(template, dict):  # named variants
         template = template.get("tool_use") or template.get("default")
@@ -108,7 +108,7 @@ def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
 
 @lru_cache(maxsize=32)
 def recognise(template: str) -> Chat:
-    """The family of a chat template. Raises UnknownFamily."""
+    """Return the conversation format of a chat template. Raises UnknownFamily."""
     function = {"name": CALL.name, "arguments": CALL.arguments}
     asked: list[dict[str, Any]] = [
         {"role": "user", "content": "probe_question"},
@@ -131,7 +131,7 @@ def recognise(template: str) -> Chat:
 
 
 def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
-    """A family's chat as this template of it has it. Raises UnknownFamily."""
+    """Return a family's conversation format, adapted to this template. Raises UnknownFamily."""
     changes: dict[str, Any] = {"template": template}
     if chat is QWEN and QWEN25_SYSTEM in text:
         changes["name"] = "qwen2.5"
@@ -148,7 +148,7 @@ def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
 
 
 def keeps_earlier_turns(chat: Chat) -> bool:
-    """Whether each turn reads the same whatever follows it."""
+    """Return whether each turn renders the same whatever follows it."""
     said = (
         ("user", "probe_question"),
         ("assistant", "probe_call"),

@@ -1,7 +1,7 @@
-"""The models that a run may start from: folders under the roots that whoever runs the worker names.
+"""The models that a run may start from: folders under the roots that the worker's operator configures.
 
-PROVE_MODELS holds the roots, separated by colons (default: `models` in PROVE_DATA). A model is asked for by its path
-under a root, and nothing that lies outside all roots is read, by whatever link.
+PROVE_MODELS holds the roots, separated by colons (default: `models` in PROVE_DATA). A model is requested by its path
+under a root, and nothing outside all roots is read, through any link.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UnreadablePolicy(UnreadableData):
 
 
 def roots() -> list[Path]:
-    """The folders that models are read from, as they are named."""
+    """Return the folders that models are read from, in the configured order."""
     return [root.resolve() for root in model_roots(data_folder())]
 
 
@@ -49,7 +49,7 @@ def is_within(path: Path, folders: list[Path]) -> bool:
 
 
 def find_model(name: str) -> Path:
-    """The folder of a model by its name: `warm`, or a path under a root. Raises UnreadablePolicy."""
+    """Return the folder of a model by its name: `warm`, or a path under a root. Raises UnreadablePolicy."""
     if name == "warm":
         return SHIPPED
     for root in roots():
@@ -63,7 +63,7 @@ def find_model(name: str) -> Path:
 
 
 def check_links(folder: Path) -> None:
-    """Refuse what lies under the roots and leads out of them. Raises UnreadablePolicy."""
+    """Raise UnreadablePolicy for a path under the roots that leads out of them."""
     allowed = roots()
     for file in folder.rglob("*"):
         if not is_within(file, allowed):
@@ -73,7 +73,7 @@ def check_links(folder: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
+    """Raise UnreadablePolicy for a folder that is not a model, or that only code could open."""
     files = {file.name for file in folder.iterdir()}
     if not {WEIGHTS, INDEX} & files:
         if "adapter_model.safetensors" in files:
@@ -95,12 +95,12 @@ def check_folder(folder: Path) -> None:
 
 
 def model_under(folder: Path) -> Path:
-    """The folder of a policy's whole weights: its own, or what its adapter was trained on. Raises UnreadablePolicy."""
+    """Return the folder of a policy's full weights: its own, or its adapter's base model. Raises UnreadablePolicy."""
     return layers(folder)[-1]
 
 
 def layers(folder: Path) -> list[Path]:
-    """A policy's folder, and beneath it those that its adapter was trained on. Raises UnreadablePolicy."""
+    """Return a policy's folder, then those that its adapter was trained on. Raises UnreadablePolicy."""
     found = [folder]
     while not (found[-1] / "config.json").is_file() and (found[-1] / ADAPTER).is_file():
         if len(found) > DEEPEST:
@@ -112,7 +112,7 @@ def layers(folder: Path) -> list[Path]:
 
 
 def weights_digest(folder: Path) -> str:
-    """Names a policy by its weights, "" where there are none: the digests of its files, then of those beneath it.
+    """Return the digests of a policy's weight files, then of those beneath it; "" if there are none.
 
     Raises UnreadablePolicy.
     """
@@ -120,7 +120,7 @@ def weights_digest(folder: Path) -> str:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors of a model, one or those its index names. Raises UnreadablePolicy."""
+    """Return the safetensors of a model: one file, or those its index names. Raises UnreadablePolicy."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     names = sorted(set(dict(read_json(folder / INDEX).get("weight_map", {})).values()))
@@ -132,7 +132,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Raises UnreadablePolicy."""
+    """Read a JSON object. Raises UnreadablePolicy."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -1,8 +1,7 @@
 """Supervised training on demonstrations: the warm-up, and the baseline that GRPO is measured against.
 
-Data come in stages, by share of the budget. Matrices are updated by Muon, everything else by AdamW. The order of the
-data depends on the seed alone, so a run with a budget in steps is reproducible, and one that was killed goes on where
-it was.
+Data come in stages, by share of the budget. Muon updates matrices, and AdamW everything else. The order of the data
+depends on the seed alone, so a run with a budget in steps is reproducible, and a killed run resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -48,8 +47,9 @@ class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
     The rate rises over `warmup_steps`, falls linearly over a share `decay` of the run to MIN_RATE of the peak, and
-    stays there for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of
-    which every `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
+    stays there for the last share `hold`. `prompt_weight` is the loss weight of tokens that are not the model's. Each
+    step uses only every `prompt_stride`-th of them, weighted to stand for all. With a `state` file the run survives a
+    kill.
     """
 
     steps: int = 1_000_000
@@ -70,7 +70,7 @@ class SFTRun:
 
 @dataclass
 class Progress:
-    """How far a run is; `batches` counts the batches drawn from each stage, `losses` the latest of each kind."""
+    """The progress of a run; `batches` counts the batches of each stage, `losses` has the latest loss of each kind."""
 
     step: int = 0
     seconds: float = 0.0
@@ -90,7 +90,7 @@ def fit(
     *,
     stop: Stop | None = None,
 ) -> Progress:
-    """Train the model in place. A `stop` or a signal ends it after the current step, with its state saved."""
+    """Train the model in place. A `stop` or a signal ends training after the current step, and the state is saved."""
     torch.set_num_threads(run.threads)
     keep_memory()
     torch.manual_seed(run.seed)
@@ -132,7 +132,7 @@ def summary(progress: Progress) -> dict[str, Any]:
 
 
 def stage_at(stages: Sequence[Stage], share: float) -> Stage:
-    """The stage that is due at a share of the budget."""
+    """Return the stage that is due at a share of the budget."""
     total, passed = sum(stage.share for stage in stages), 0.0
     for stage in stages:
         passed += stage.share / total
@@ -151,7 +151,7 @@ class Order:
         self.epoch, self.batches = -1, list[list[int]]()
 
     def batch(self, count: int) -> list[Encoded]:
-        """The batch after `count` others."""
+        """Return the batch after `count` others."""
         epoch, at = divmod(count, len(self.stage.data) // self.stage.batch)
         if epoch != self.epoch:
             self.epoch, self.batches = epoch, list(self.shuffled(epoch))
@@ -184,7 +184,7 @@ def update(
 ) -> Update:
     """Take one step on the weighted mean negative log-likelihood; each thread computes the gradient of its share.
 
-    Two threads that each run their own operations are nearly twice as fast as one operation after the other by two.
+    Two threads that each run their own operations are nearly twice as fast as two threads that split each operation.
     """
     total = sum(float(some.sum()) for some in weights)
     shares = [(batch[at::threads], weights[at::threads]) for at in range(min(threads, len(batch)))]
@@ -209,10 +209,10 @@ def take_step(optimizer: torch.optim.Optimizer) -> None:
 
 
 def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int = 0) -> Tensor:
-    """Return the weight of each token's loss; the first follows nothing and has none.
+    """Return the weight of each token's loss; the first token follows nothing and has weight 0.
 
-    Of the tokens that the model does not speak every `stride`-th has one, others at the next step: their mean over
-    `stride` steps is `prompt_weight`, and the logits of the others are not computed.
+    Of the tokens that are not the model's, every `stride`-th has a weight, and the next step takes others. Their mean
+    over `stride` steps is `prompt_weight`, and the logits of tokens without a weight are not computed.
     """
     weights = torch.tensor(one.mask, dtype=torch.float)
     due = (torch.arange(len(one.ids)) + step) % stride == 0
@@ -224,7 +224,7 @@ def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int 
 def losses(model: Readable, batch: Sequence[Encoded], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the negative log-likelihood (n,) of each token with a weight, and its weight (n,).
 
-    The conversations are one packed sequence in which each attends to itself alone: nothing is padded.
+    The conversations are one packed sequence in which each attends only to itself: nothing is padded.
     """
     sizes = [len(one.ids) for one in batch]
     ids = torch.tensor([*chain.from_iterable(one.ids for one in batch)])
@@ -243,7 +243,7 @@ def losses(model: Readable, batch: Sequence[Encoded], weights: Sequence[Tensor])
 def optimizers_for(model: Readable, run: SFTRun) -> list[torch.optim.Optimizer]:
     """Return a Muon for each shard of the matrices, and an AdamW for the rest; a state fits any number of threads.
 
-    The matrices of adapters are not orthogonalised: theirs is the AdamW.
+    The matrices of adapters are not orthogonalised: AdamW updates them.
     """
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     matrices = [p for name, p in trained.items() if p.ndim == 2 and "embed" not in name and "lora" not in name]
@@ -268,7 +268,7 @@ def set_rates(
 
 
 def save_state(path: Path, model: Readable, optimizers: Sequence[torch.optim.Optimizer], progress: Progress) -> None:
-    """Write all it takes to go on; the file appears complete or not at all."""
+    """Write everything needed to resume; the file appears complete or not at all."""
     partial = path.with_name(path.name + ".partial")
     state = {
         "model": {name: weight for name, weight in model.named_parameters() if weight.requires_grad},
@@ -280,7 +280,7 @@ def save_state(path: Path, model: Readable, optimizers: Sequence[torch.optim.Opt
 
 
 def restore(path: Path | None, model: Readable, optimizers: Sequence[torch.optim.Optimizer]) -> Progress | None:
-    """Go on from a stored state, if there is one. Only tensors and plain values are read (`weights_only`)."""
+    """Restore a stored state, if there is one. Only tensors and plain values are read (`weights_only`)."""
     if path is None or not path.exists():
         return None
     state = torch.load(path, weights_only=True)

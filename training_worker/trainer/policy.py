@@ -1,7 +1,7 @@
 """A policy as a folder: weights as safetensors, the tokenizer, and a card that says what it was made from.
 
-Nothing in such a folder is executed: no pickle, no remote code. What is missing or spoiled is named with the remedy.
-A folder under the roots of models.py needs no card: it is a model of others.
+Nothing in such a folder is executed: no pickle, no remote code. Errors name what is missing or damaged and the remedy.
+A folder under the roots of models.py needs no card: it is a third-party model.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Policy:
 
     @property
     def has_short_answers(self) -> bool:
-        """Whether it, or a policy it was trained from, learnt to answer in a few words (`shorten_answers`)."""
+        """Return whether it, or a policy it was trained from, learnt to give short answers (`shorten_answers`)."""
         card: Any = self.card
         while isinstance(card, dict):
             if card.get("answers") == SHORT:
@@ -75,7 +75,7 @@ class Policy:
 def save_policy(
     folder: Path, model: Any, tokenizer: PreTrainedTokenizerFast, card: Mapping[str, Any], **how: Any
 ) -> None:
-    """Write a policy, or the adapter of one; the card comes last and whole, so a folder with a card is complete."""
+    """Write a policy, or the adapter of one; the card is written last, so a folder with a card is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CARD).unlink(missing_ok=True)
     model.save_pretrained(folder, **how)
@@ -97,7 +97,7 @@ def store_adapter(folder: Path, target: Path, base: Path) -> Path:
 def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card: bool = True) -> Policy:
     """Read a policy, with its adapter merged if it has one. Raises UnreadablePolicy.
 
-    `needs_card` is off for a checkpoint, which is known to be whole by other means.
+    `needs_card` is off for a checkpoint, which is known to be complete by other means.
     """
     inside = is_within(folder, roots())
     if inside:
@@ -134,7 +134,7 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card:
 
 
 def load_tokenizer(folder: Path) -> Policy:
-    """A policy without its model, for who only counts tokens. Raises UnreadablePolicy."""
+    """Return a policy without its model, for callers that only count tokens. Raises UnreadablePolicy."""
     if is_within(folder, roots()):
         check_links(folder)
     try:
@@ -146,13 +146,13 @@ def load_tokenizer(folder: Path) -> Policy:
 
 
 def missing_files(folder: Path) -> list[str]:
-    """What a policy of ours lacks; weights may be one file, or several with an index."""
+    """Return the files that one of our policies lacks; weights may be one file, or several with an index."""
     there = {name for name in (*FILES, INDEX) if (folder / name).is_file()}
     return [name for name in FILES if name not in there and not (name == WEIGHTS and INDEX in there)]
 
 
 def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
-    """A policy of ours that holds an adapter: the model it was trained on, with the adapter merged."""
+    """Return one of our policies that holds an adapter: the model it was trained on, with the adapter merged."""
     from peft import PeftModel
 
     base = load_policy(Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path"))), dtype)
@@ -167,7 +167,7 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
 
 
 def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Refuse a model whose template cannot ask it to call tools. Raises UnreadablePolicy."""
+    """Raise UnreadablePolicy for a model whose template cannot show it tools."""
     if not tokenizer.chat_template:
         raise UnreadablePolicy(
             f"{folder} has no chat template: it is no chat model, or chat_template.jinja was not copied. "
@@ -183,7 +183,7 @@ def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
 
 
 def check_weights(files: list[Path]) -> set[str]:
-    """Refuse weights that are cut short, or not finite; their names. Raises SafetensorError or ValueError."""
+    """Return the names of the weights. Raises SafetensorError or ValueError if any are truncated or not finite."""
     names: set[str] = set()
     for path in files:
         with safe_open(path, framework="pt") as weights:
@@ -195,7 +195,7 @@ def check_weights(files: list[Path]) -> set[str]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a small file that appears whole or not at all, and survives a power cut."""
+    """Write a small file atomically, so that it survives a power cut."""
     partial = path.with_name(path.name + ".partial")
     with partial.open("w", encoding="utf-8") as file:
         file.write(text)

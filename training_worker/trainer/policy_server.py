@@ -1,7 +1,7 @@
-"""A policy that answers conversations in JSON lines, those that wait together: for evaluation by who has no torch.
+"""A policy that answers conversations over JSON lines in batches, for evaluation by callers without torch.
 
 `python -m training_worker.trainer.policy_server FOLDER --temperature 0 --answer 512`; FOLDER is what `load_policy`
-reads, or a checkpoint. The first line says which format it writes calls in, or why there is no policy.
+reads, or a checkpoint. The first output line has the format of its calls, or the reason why there is no policy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROWS = 16  # conversations that are answered together, at most
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A conversation that waits for its next text; the id is the asker's, and further trials draw otherwise."""
+    """A conversation that waits for its next text; the caller chooses the id, and further trials sample differently."""
 
     id: int
     messages: Sequence[Message]
@@ -43,7 +43,7 @@ class ChatRequest:
 
 
 class PolicyServer:
-    """A loaded policy. The same conversation is answered alike, whatever was asked before."""
+    """A loaded policy. The same conversation gets the same answer, whatever was requested before."""
 
     def __init__(self, policy: Policy, temperature: float, answer: int):
         self.model, self.tokenizer = policy.model.eval(), policy.tokenizer
@@ -51,8 +51,11 @@ class PolicyServer:
         self.room = int(getattr(self.model.config, MOST_ROOM, 0)) or sys.maxsize
 
     def replies(self, waiting: Sequence[ChatRequest]) -> Iterator[dict[str, Any]]:
-        """The next text of each conversation as it ends, and the tokens it took; or that it is longer than the model
-        reads. Sampled ones are answered one by one: their draws are seeded by conversation and trial."""
+        """Yield the next text of each conversation when it ends, with its tokens.
+
+        A conversation longer than the model's context is reported as such. Sampled conversations are answered one by
+        one, because their seed depends on conversation and trial.
+        """
         together = list[GenerationRequest]()
         for one in waiting:
             ids = prompt_ids(self.tokenizer, one.messages, one.tools)
@@ -70,7 +73,7 @@ class PolicyServer:
             yield from self.generate(together, 0)
 
     def generate(self, asked: Sequence[GenerationRequest], seed: int) -> Iterator[dict[str, Any]]:
-        """What one batch says."""
+        """Yield the answers of one batch."""
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
         stop, left = family_of(self.tokenizer).stop, len(asked)
@@ -89,13 +92,13 @@ class PolicyServer:
 
 
 def seed_of(ids: Sequence[int], trial: int) -> int:
-    """What a text is drawn from: the ids of its conversation, and which trial it is."""
+    """Return the sampling seed of a text: it depends on the ids of its conversation and on the trial."""
     text = str(ids) if trial == 1 else f"{ids}#{trial}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
 def read_requests(lines: TextIO, waiting: SimpleQueue[ChatRequest | None]) -> None:
-    """Put down every question as it comes; None when there will be no more, also because one cannot be read."""
+    """Queue every request as it arrives; None marks the end, also if a request cannot be read."""
     try:
         for line in lines:
             told = json.loads(line)
@@ -106,7 +109,7 @@ def read_requests(lines: TextIO, waiting: SimpleQueue[ChatRequest | None]) -> No
 
 
 def batches(waiting: SimpleQueue[ChatRequest | None]) -> Iterator[list[ChatRequest]]:
-    """What waits, together, as soon as anything does."""
+    """Yield batches of waiting requests, as soon as there is one."""
     while (first := waiting.get()) is not None:
         batch = [first]
         while len(batch) < ROWS and not waiting.empty():

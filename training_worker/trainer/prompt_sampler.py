@@ -1,6 +1,6 @@
-"""Which examples a run asks next: in shuffled rounds, short chains first, or oftener what it sometimes succeeds in.
+"""The sampler of a run's examples: shuffled rounds, short chains first, or a preference for medium difficulty.
 
-Everything follows from the seed and from what was measured on the way, and goes into the checkpoint.
+Everything follows from the seed and from the pass rates measured during the run, and is saved in the checkpoint.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ HELD = 0.5  # what a pass rate keeps of itself when it is measured again
 
 
 class PromptSampler:
-    """The prompts of a run, one after another. `fits` says whether an example's prompt is short enough to be asked.
+    """The prompts of a run, in order. `fits` says whether an example's prompt is short enough.
 
-    Whether it fits is looked at when an example is drawn: to read thousands of prompts first would delay the start.
+    This is checked when an example is drawn: reading thousands of prompts first would delay the start.
     """
 
     def __init__(self, config: GRPORun, examples: Sequence[Example], fits: Callable[[Example], bool]):
@@ -38,7 +38,7 @@ class PromptSampler:
         self.lengths = sorted({len(one.steps) for one in examples} - {0})
 
     def draw(self, count: int, share: float = 0.0) -> list[Example]:
-        """The next examples, at this share of the run. Raises ValueError when the prompts of all are too long."""
+        """Return the next examples at this share of the run. Raises ValueError if all prompts are too long."""
         pick = self.from_pools if self.config.difficulty == "pools" else self.from_round
         chosen: list[int] = []
         while len(chosen) < count:
@@ -50,7 +50,7 @@ class PromptSampler:
         return [self.examples[i] for i in chosen]
 
     def from_round(self, count: int, share: float) -> Iterator[int]:
-        """Up to so many of this round, or of the next when this one has none left; none when a whole one has none."""
+        """Yield up to `count` examples of this round, or of the next if none is left; nothing if no example fits."""
         for _ in range(2):
             most = self.longest(share)
             given = 0
@@ -67,7 +67,7 @@ class PromptSampler:
             self.left = torch.randperm(len(self.examples), generator=self.generator).tolist()
 
     def from_pools(self, count: int, share: float) -> Iterator[int]:
-        """Up to so many different ones, drawn by the weights of their pools (Efraimidis and Spirakis 2006)."""
+        """Yield up to `count` different examples, weighted by their pools (Efraimidis and Spirakis 2006)."""
         most = self.longest(share)
         weights = torch.tensor([self.weight(i) if self.length(i) <= most else 0.0 for i in range(len(self.examples))])
         keys = torch.rand(len(weights), generator=self.generator, dtype=torch.double).log() / weights
@@ -80,12 +80,12 @@ class PromptSampler:
                 yield i
 
     def weight(self, i: int) -> float:
-        """An example that nobody has tried yet is in the middle pool."""
+        """Return the sampling weight of an example; one without a pass rate is in the middle pool."""
         rate = self.rates.get(self.examples[i].id)
         return OFTENER if rate is None or HARD < rate < EASY else 1.0
 
     def longest(self, share: float) -> int:
-        """The longest chain that is asked at this share of the run, in steps."""
+        """Return the longest chain, in steps, that is used at this share of the run."""
         if self.config.curriculum == "off" or not self.lengths:
             return max(self.lengths, default=0)
         return self.lengths[min(len(self.lengths) - 1, int(share / ALL_BY * len(self.lengths)))]
@@ -99,24 +99,24 @@ class PromptSampler:
         return self.known[i]
 
     def learn(self, groups: Iterable[tuple[str, float]]) -> None:
-        """Take in the share of successes among the rollouts of examples that were asked."""
+        """Update pass rates from the share of successes among the rollouts of each example."""
         if self.config.difficulty == "pools":
             for id, rate in groups:
                 self.rates[id] = HELD * self.rates[id] + (1 - HELD) * rate if id in self.rates else rate
 
     def pools(self) -> dict[str, int]:
-        """How many examples are in each pool."""
+        """Return the number of examples in each pool."""
         rates = [self.rates.get(one.id, 0.5) for one in self.examples]
         hard, easy = sum(rate <= HARD for rate in rates), sum(rate >= EASY for rate in rates)
         return {"hard_examples": hard, "middle_examples": len(rates) - hard - easy, "easy_examples": easy}
 
     def narrow(self) -> None:
-        """Leave out first what does not fit, as runs of before did: it is their rounds that are shuffled alike then."""
+        """Remove examples that do not fit, as earlier versions did, so that their rounds are shuffled the same way."""
         self.examples = [one for i, one in enumerate(self.examples) if self.is_fit(i)]
         self.known, self.narrowed = dict.fromkeys(range(len(self.examples)), True), True
 
     def state(self) -> dict[str, Any]:
-        """All it takes to go on, as JSON."""
+        """Return everything needed to resume, as JSON."""
         known = {"generator": write_state(self.generator), "left": list(self.left), "rates": dict(self.rates)}
         return known | ({"narrowed": True} if self.narrowed else {})
 
@@ -128,7 +128,7 @@ class PromptSampler:
 
 
 def load_pass_rates(config: GRPORun) -> dict[str, float]:
-    """The pass rates that lie beside the data, if the run uses any. Raises UnreadableData."""
+    """Return the pass rates that lie next to the data, if the run uses any. Raises UnreadableData."""
     path = config.data.with_name(GIVEN)
     if config.difficulty != "pools" or not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""How long an example's prompt is, in tokens of a policy: some do not fit a small one."""
+"""The length of an example's prompt in tokens of a policy; some prompts do not fit a small policy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A model of a given shape with random weights, to measure how long a step takes: its rollouts are as long as is asked.
+"""A model of a given shape with random weights, for timing steps with rollouts of a chosen length.
 
-The output of every block begins at zero, and one number stands out: the embedding of the token that ends a turn, set so
-that a turn ends after each token with the chance 1 / `turn`. What is computed is that of a trained model of the shape.
+The output of every block starts at zero, and one number stands out: the embedding of the token that ends a turn is set
+so that a turn ends after each token with probability 1 / `turn`. The computation is that of a trained model of this
+shape.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .policy import load_tokenizer, save_policy
 
 @dataclass(frozen=True)
 class ModelShape:
-    """The defaults are those of Qwen3-4B."""
+    """The shape of a model; the defaults are those of Qwen3-4B."""
 
     layers: int = 36
     width: int = 2560
@@ -36,7 +37,10 @@ class ModelShape:
 def save_shaped(
     folder: Path, tokenizer_of: Path, shape: ModelShape, turn: int, seed: int = 0, device: str = "cpu"
 ) -> int:
-    """Write such a model, in bfloat16, with the tokenizer of another; its number of parameters. Raises ValueError."""
+    """Write such a model in bfloat16, with another model's tokenizer; return its size. Raises ValueError.
+
+    The size is the number of parameters.
+    """
     tokenizer = load_tokenizer(tokenizer_of).tokenizer
     if len(tokenizer) > shape.vocabulary:
         raise ValueError(f"The tokenizer has {len(tokenizer)} tokens, more than the shape's {shape.vocabulary}.")
@@ -76,7 +80,7 @@ def shaped(tokenizer: PreTrainedTokenizerFast, shape: ModelShape, turn: int, see
 
 
 class GroundTruth(Attempt):
-    """An attempt that does the ground truth's turns whatever the model says, so that worlds have their real work."""
+    """An episode that takes the ground truth's turns whatever the model says, so that worlds do their real work."""
 
     def __init__(self, example: Example, **rest: Any):
         super().__init__(example, **rest)

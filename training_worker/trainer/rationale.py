@@ -1,7 +1,7 @@
-"""What a demonstration says before a call: the name of each thing whose id the call takes from an earlier result.
+"""Rationales in demonstrations: before a call, the name of each object whose id comes from an earlier result.
 
-A small model finds the row of a list more surely when it has just written what the row is called (ReAct, Yao et al.
-2023, arXiv:2210.03629): `"design session" (INV-2715)`, then the call with INV-2715. The reward reads calls alone.
+A small model finds the row of a list more reliably when it has just written the row's name (ReAct, Yao et al. 2023,
+arXiv:2210.03629): `"design session" (INV-2715)`, then the call with INV-2715. The reward reads only calls.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MARKUP = re.compile(r'["<{]')  # a text with these could look like a call, and i
 
 @dataclass(frozen=True)
 class Row:
-    """A thing in a tool's result: its id, its texts, and the texts that other things of its list have too."""
+    """An object in a tool's result: its id, its texts, and the texts that other objects of its list have too."""
 
     id: str
     texts: tuple[str, ...]
     shared: frozenset[str] = frozenset()
 
     def names(self) -> list[str]:
-        """Return short texts that tell the thing from others of its list, or all where none does."""
+        """Return short texts that distinguish the object in its list, or all of them if none does."""
         names = [shorten(text) for text in self.texts]
         return [name for name in names if name not in self.shared] or names
 
@@ -44,7 +44,7 @@ def shorten(text: str) -> str:
 
 
 def find_lists(result: str) -> Iterator[list[Row]]:
-    """Yield the lists of things with ids in a tool's result, outermost first; a thing alone is a list of one."""
+    """Yield the lists of objects with ids in a tool's result, outermost first; a single object is a list of one."""
     try:
         left: list[Any] = [json.loads(result)]
     except ValueError:
@@ -62,7 +62,7 @@ def find_lists(result: str) -> Iterator[list[Row]]:
 
 
 def texts_of(thing: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts that could name a thing: neither its id nor dates."""
+    """Return the texts that could name an object: neither its id nor dates."""
     return tuple(text for key, text in thing.items() if key != "id" and is_plain(text) and not DATE.match(text))
 
 
@@ -71,7 +71,7 @@ def is_plain(value: Any) -> bool:
 
 
 def find_references(example: Example, at: int) -> dict[str, str]:
-    """Return the ids that a step's calls take from earlier results, unless the user said them, with their names."""
+    """Return the ids, with names, that a step's calls take from earlier results and the user did not say."""
     step = example.steps[at]
     said = "\n".join(example.turns[: step.turn + 1])
     rows: dict[str, Row] = {}
@@ -85,18 +85,18 @@ def find_references(example: Example, at: int) -> dict[str, str]:
 
 
 def list_names(example: Example) -> list[str]:
-    """Return the names of all things whose ids the calls take from results."""
+    """Return the names of all objects whose ids the calls take from results."""
     return [name for at in range(len(example.steps)) for name in find_references(example, at).values()]
 
 
 def rationales(example: Example) -> list[str]:
-    """Return what is said before the calls of each step: the names and ids they take; "" where there are none."""
+    """Return the text before the calls of each step: the names and ids they take; "" where there are none."""
     references = (find_references(example, at) for at in range(len(example.steps)))
     return [", ".join(f'"{name}" ({id})' for id, name in found.items()) for found in references]
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield the texts among arguments, in their order."""
+    """Yield the texts among arguments, in order."""
     match value:
         case str():
             yield value

@@ -1,6 +1,6 @@
 """Rejection-sampling fine-tuning: sample rollouts, train on those that succeed, and sample again (arXiv 2308.01825).
 
-The control of GRPO that sees the same live worlds and learns from whole successes alone: no group, no advantage.
+It is a control for GRPO that sees the same live worlds and learns only from full successes: no group, no advantage.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RejectionRun:
 
 
 def train_on_successes(run: RejectionRun, on_event: OnEvent, *, stop: Stop | None = None) -> Trained:
-    """Train, or go on after the last round whose policy lies in `run.out`. Raises UnreadablePolicy."""
+    """Train, or resume after the last round whose policy lies in `run.out`. Raises UnreadablePolicy."""
     torch.set_num_threads(run.threads)
     target = run.out / "policy"
     resumes = (target / "card.json").is_file()
@@ -103,7 +103,7 @@ def fits(policy: Policy, example: Example, longest: int) -> bool:
 
 
 def select_successes(samples: Sequence[Sample], group: int, most: int) -> Iterator[Encoded]:
-    """Yield at most so many different successes of each prompt, with the loss on what the policy wrote."""
+    """Yield at most `most` different successes of each prompt, with the loss on the policy's tokens."""
     for start in range(0, len(samples), group):
         successes = [
             one for one in samples[start : start + group] if one.rollout.reward and is_success(one.rollout.reward)

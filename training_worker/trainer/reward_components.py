@@ -1,8 +1,8 @@
-"""What a reward is made of, for an update that normalises each part by itself.
+"""Reward components, for an update that normalises each of them by itself.
 
-GDPO (arXiv 2601.05242): each part is normalised within its group, the weighted sum over the batch. Otherwise a part
-that varies much drowns one that varies little, and groups with different parts get the same advantage. Only the
-paper's form of the reward has such parts.
+In GDPO (arXiv 2601.05242) each component is normalised within its group, and the weighted sum over the batch. Otherwise
+a high-variance component drowns a low-variance one, and groups with different components get the same advantage. Only
+the paper's form of the reward has such components.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ PARTS = (*COMPONENTS, ABSTENTION)
 
 
 def weights_of(weights: RewardConfig) -> dict[str, float]:
-    """The weight of every part; an abstention example has no other part, and no other example has it."""
+    """Return the weight of every component; only abstention examples have the abstention component, and no other."""
     return {**{name: getattr(weights, name) for name in COMPONENTS}, ABSTENTION: 1.0}
 
 
 def parts_of(reward: Reward) -> dict[str, float]:
-    """The parts of one reward, by name."""
+    """Return the components of one reward, by name."""
     if reward.abstention:
         return {ABSTENTION: reward.total}
     return {name: getattr(reward, name) for name in COMPONENTS}

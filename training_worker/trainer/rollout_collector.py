@@ -1,4 +1,4 @@
-"""The rollouts of one step: prompts are drawn, groups are played, all of it is written down, and TRL is told."""
+"""The rollouts of one step: prompts are drawn, groups are sampled and stored, and TRL gets the batch."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Try = Callable[[Example], Conversation]
 
 
 def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast, share: float = 0.0) -> Try:
-    """How this model's rollouts are played, and what they are scored by at this share of the run."""
+    """Return the factory of this model's episodes, with the reward at this share of the run."""
     return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.at(share))
 
 
 class Player:
-    """Plays the groups of every step on this process, at most `rows` rollouts at once."""
+    """The collector of every step's groups on this process, with at most `rows` rollouts at once."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Player:
         return len(prompt_ids(self.tokenizer, asked.opening, asked.tools)) <= self.config.longest_prompt
 
     def play(self, trainer: Any, count: int, step: int) -> tuple[dict[str, list[Any]], Metrics]:
-        """A batch for TRL, `count` groups of this process, and what the whole batch of this step is like."""
+        """Return a batch of `count` groups of this process for TRL, and the metrics of the step's whole batch."""
         began, config = time.perf_counter(), self.config
         share = (step - 1) / config.max_steps
         self.attempt = self.given or attempt_of(config, self.tokenizer, share)
@@ -83,13 +83,13 @@ class Player:
         return batch, self.record(distributed.gathered(found), step, time.perf_counter() - began)
 
     def draw(self, lacking: Sequence[int], share: float) -> list[Example]:
-        """This process's part of the next prompts, of which every process draws all."""
+        """Return this process's part of the next prompts; every process draws all of them."""
         drawn, before = self.asking.draw(sum(lacking), share), sum(lacking[: distributed.rank()])
         self.asked = [*(self.asked if before or lacking[0] < self.config.prompts else ()), *(one.id for one in drawn)]
         return drawn[before : before + lacking[distributed.rank()]]
 
     def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
-        """The groups of these examples. Raises NoBackend and NotFinite."""
+        """Return the groups of these examples. Raises NoBackend and NotFinite."""
         size = self.config.group
         try:
             attempt = self.watch.first(self.attempt)
@@ -103,7 +103,7 @@ class Player:
         return [samples[i : i + size] for i in range(0, len(samples), size)]
 
     def record(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
-        """Keep the rollouts of all processes, and measure them."""
+        """Store the rollouts of all processes, and return their metrics."""
         config = self.config
         groups = [members for part in found for members in part.groups]
         wasted = [members for part in found for members in part.wasted]
@@ -132,12 +132,12 @@ class Player:
         return line
 
     def state(self) -> dict[str, Any]:
-        """All it takes to go on, as JSON; every process has to call it."""
+        """Return everything needed to resume, as JSON; every process has to call it."""
         states = distributed.gathered(write_state(self.generator))
         return {"generator": states[0], "generators": states, "asking": self.asking.state()}
 
     def restore(self, progress: dict[str, Any]) -> None:
-        """Go on from a checkpoint; one that older code wrote asked in plain rounds."""
+        """Restore a checkpoint; one that older code wrote used plain rounds."""
         states = progress.get("generators") or [progress["generator"]]
         self.generator.set_state(read_state(states[distributed.rank()]))
         if "asking" in progress:
@@ -156,7 +156,7 @@ def rollouts(
     attempt: Try,
     rows: int,
 ) -> list[Sample]:
-    """One group after the other, by the backend that the run names. Raises NoBackend."""
+    """Sample one group after the other, on the backend that the run names. Raises NoBackend."""
     model = plain(trainer.accelerator.unwrap_model(trainer.model))
     backend: Backend
     if config.backend == "vllm":  # TRL has sent the weights already
@@ -178,5 +178,5 @@ def rollouts(
 
 
 def spoiled(error: RuntimeError) -> bool:
-    """Whether torch could not draw a token because the policy's probabilities are not finite."""
+    """Return whether torch could not sample a token because the policy's probabilities are not finite."""
     return "probability tensor contains" in str(error)

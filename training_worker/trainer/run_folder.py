@@ -1,7 +1,7 @@
-"""The folder of a run: metrics line by line, rollouts step by step, checkpoints, and how to go on after a kill.
+"""The folder of a run: metrics line by line, rollouts step by step, checkpoints, and resuming after a kill.
 
-A checkpoint counts only once its `progress.json` is there, which is written last. Going on from it forgets the metrics
-and rollouts of later steps, so that no step is ever told twice.
+A checkpoint counts only once its `progress.json` exists, which is written last. Resuming from it removes the metrics
+and rollouts of later steps, so that no step is reported twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RunMismatch(UnreadableData):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A complete checkpoint: its folder, its step and what was noted beside the trainer's own state."""
+    """A complete checkpoint: its folder, its step, and the progress stored beside the trainer's own state."""
 
     folder: Path
     step: int
@@ -39,7 +39,7 @@ class Checkpoint:
 
 
 def with_defaults(known: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known, and the default of what it leaves out, at any depth."""
+    """Return the known settings with defaults for missing ones, at any depth."""
     found = {**defaults, **known}
     for name, default in defaults.items():
         if isinstance(default, Mapping) and isinstance(found[name], Mapping):
@@ -48,7 +48,7 @@ def with_defaults(known: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 
 
 class RunFolder:
-    """`on_kept` hears what is told of the rollouts of each step (see prove/store/folder.py)."""
+    """The files of a run. `on_kept` gets the summary of each step's rollouts (see prove/store/folder.py)."""
 
     def __init__(self, path: Path, on_kept: Callable[[dict[str, Any]], None] = lambda told: None):
         self.path, self.on_kept = path, on_kept
@@ -58,9 +58,9 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"
 
     def open(self, run: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> None:
-        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError.
+        """Claim the folder for this run, or check that the same run claimed it. Raises RunMismatch, OSError.
 
-        `defaults` are what a run has that was begun before there were such settings.
+        `defaults` are the values of settings that did not exist when an older run began.
         """
         for folder in (self.path, self.rollouts, self.checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
@@ -74,14 +74,14 @@ class RunFolder:
         write_atomically(card, json.dumps(wanted, indent=2, sort_keys=True) + "\n")
 
     def newest(self) -> Checkpoint | None:
-        """The newest complete checkpoint; incomplete ones are removed."""
+        """Return the newest complete checkpoint, and remove incomplete ones."""
         for folder in self.checkpoints.glob("checkpoint-*"):
             if not (folder / PROGRESS).is_file():
                 shutil.rmtree(folder)
         return next(reversed(self.list_complete()), None)
 
     def list_complete(self) -> list[Checkpoint]:
-        """The complete checkpoints, oldest first."""
+        """Return the complete checkpoints, oldest first."""
         found = []
         for file in self.checkpoints.glob(f"checkpoint-*/{PROGRESS}"):
             progress = json.loads(file.read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ class RunFolder:
         return sorted(found, key=lambda checkpoint: checkpoint.step)
 
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
-        """Mark the checkpoint of a step as complete. Older ones go, but for the best (see Best.state)."""
+        """Mark the checkpoint of a step as complete, and remove older ones except the best (see Best.state)."""
         folder = self.checkpoints / f"checkpoint-{step}"
         write_atomically(
             folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n"
@@ -102,7 +102,7 @@ class RunFolder:
         return folder
 
     def rewind(self, step: int) -> None:
-        """Forget metrics and rollouts of later steps, and a line that was cut by a kill."""
+        """Remove metrics and rollouts of later steps, and a line that was truncated by a kill."""
         if self.metrics.exists():
             write_atomically(
                 self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step)
@@ -110,14 +110,14 @@ class RunFolder:
         self.store.rewind(step)
 
     def lines(self) -> Iterable[dict[str, Any]]:
-        """The metrics of every step so far; a line cut short by a kill ends them."""
+        """Yield the metrics of every step so far, up to a line that was truncated by a kill."""
         for line in self.metrics.read_text(encoding="utf-8").splitlines(keepends=True):
             if not line.endswith("\n"):
                 return
             yield json.loads(line)
 
     def note(self, metrics: Mapping[str, Any]) -> None:
-        """Append one line in one write."""
+        """Append the metrics of a step as one line, in one write."""
         line = (json.dumps(metrics) + "\n").encode()
         file = os.open(self.metrics, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -136,9 +136,9 @@ class RunFolder:
         tokens: KeepTokens = "last",
         piece: Callable[[int], str] = str,
     ) -> None:
-        """Keep the rollouts of a step, groups of this size, with the advantages that they were trained with.
+        """Store the rollouts of a step, in groups of this size, with the advantages that they were trained with.
 
-        `by_token` has those of completion tokens; `piece` gives a token's text. Raises OSError.
+        `by_token` has those of completion tokens; `piece` returns a token's text. Raises OSError.
         """
         kept = [
             RolloutRecord(

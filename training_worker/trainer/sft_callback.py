@@ -1,4 +1,4 @@
-"""What surrounds TRL's supervised loop: the data in their order, the rate, what is told, checkpoints, when it ends."""
+"""The callback around TRL's supervised loop: data order, learning rate, reports, checkpoints, and the run's end."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ NAMED = 16  # examples that are named where a batch went wrong
 
 
 class NothingToLearn(UnreadableData):
-    """Data without a batch of conversations that are short enough; the message says what to change."""
+    """Data with less than one batch of short enough conversations; the message says what to change."""
 
 
 class NotFinite(UnreadableData):
-    """A loss or gradient that is no number; the message says at which step, and what is kept."""
+    """A loss or gradient that is not a number; the message says at which step, and which checkpoint remains."""
 
 
 class InOrder(SFTTrainer):
-    """TRL's trainer with the order of the data given to it."""
+    """TRL's trainer with a given order of the data."""
 
     def __init__(self, *, order: list[int], **rest: Any):
         self.order = order
@@ -46,7 +46,7 @@ class InOrder(SFTTrainer):
 
 
 class Loop(TrainerCallback):
-    """One process's part of a run: counts training time, sets the rate, reports steps, marks checkpoints."""
+    """The training callback of one process: counts training time, sets the rate, reports steps, marks checkpoints."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Loop(TrainerCallback):
         self.perhaps_stop(control)
 
     def check(self, logs: Event) -> None:
-        """Raises NotFinite before the step is told or a checkpoint of it is written."""
+        """Raise NotFinite before the step is reported or a checkpoint of it is written."""
         for name in ("loss", "grad_norm"):
             if not math.isfinite(float(logs.get(name, 0.0))):
                 kept = self.folder.newest()
@@ -149,7 +149,7 @@ class Loop(TrainerCallback):
                 )
 
     def name_batch(self) -> str:
-        """The examples of this step's batch."""
+        """Return the ids of the examples in this step's batch, as text."""
         last = self.step * self.config.batch
         ids = [self.data.examples[i] for i in self.order[last - self.config.batch : last]]
         return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
@@ -174,7 +174,7 @@ class Loop(TrainerCallback):
             self.model.train()
 
     def rate(self) -> float:
-        """The learning rate's factor: up over the first steps, down over the last share of the run."""
+        """Return the learning-rate factor: it rises over the warm-up steps and falls over the last share of the run."""
         config, done = self.config, self.step / self.steps
         if config.minutes:
             done = max(done, self.seconds / 60 / config.minutes)

@@ -1,4 +1,4 @@
-"""One supervised run as data: its settings, and what makes it the same run again."""
+"""The settings of a supervised run, and the identity that a resumed run must match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}
 class SupervisedRun:
     """Training on demonstrations; it ends after `epochs`, `max_steps` or `minutes`, whichever comes first.
 
-    `batch` counts the conversations of a step, `longest` the tokens of the longest one that is used. `decay` is the
+    `batch` is the number of conversations per step, `longest` the maximum tokens of a conversation. `decay` is the
     share of the run, at its end, over which the learning rate falls linearly to a tenth. The paper's supervised
     baseline has three epochs (section 4).
     """
@@ -45,7 +45,7 @@ class SupervisedRun:
 
 
 def identity(config: SupervisedRun) -> dict[str, Any]:
-    """What makes this run this run and no other: its configuration, and the data and policy it starts from."""
+    """Return what identifies a run: its configuration, and the digests of the data and policy it starts from."""
     fields = {
         name: value for name, value in asdict(config).items() if name not in {*MAY_CHANGE, "out", "policy", "data"}
     }

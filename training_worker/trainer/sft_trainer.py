@@ -1,8 +1,8 @@
 """Supervised training with TRL's SFTTrainer: the baseline that GRPO is measured against, and a warm-up for it.
 
-We prepare tokens and labels, so that a policy learns from the very ids that it will be sampled with; TRL computes the
-loss over its own tokens and the update. The data's order depends on the seed alone, and a run that was killed goes on
-from its newest complete checkpoint.
+We prepare tokens and labels, so that a policy learns from exactly the ids that it will be sampled with; TRL computes
+the loss over its own tokens and the update. The data's order depends on the seed alone, and a killed run resumes from
+its newest complete checkpoint.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def train_supervised(
     evaluate: Evaluate | None = None,
     evaluate_every: int = 0,
 ) -> Trained:
-    """Train, or go on from the newest complete checkpoint in `config.out`. Events and files are those of GRPO.
+    """Train, or resume from the newest complete checkpoint in `config.out`. Events and files are those of GRPO.
 
-    `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it;
-    its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge, Impossible, NothingToLearn and
-    NotFinite.
+    `evaluate` is called with the policy and the step at step 0 (or where the run resumes) and every `evaluate_every`
+    steps after it; its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge, Impossible,
+    NothingToLearn and NotFinite.
     """
     quiet()
     keep_memory()

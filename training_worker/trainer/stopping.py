@@ -1,4 +1,4 @@
-"""Stopping in two levels: the first signal asks to stop after this step, a second one interrupts at once."""
+"""Stopping in two levels: the first signal asks to stop after this step, a second one interrupts immediately."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stop:
 
 @contextmanager
 def on_signals() -> Iterator[Stop]:
-    """A stop that SIGINT and SIGTERM request; outside the main thread signals cannot be caught and are left alone."""
+    """Yield a stop that SIGINT and SIGTERM request; outside the main thread, signal handlers cannot be installed."""
     stop = Stop()
 
     def heard(number: int, frame: FrameType | None) -> None:
@@ -43,7 +43,7 @@ def on_signals() -> Iterator[Stop]:
 
 
 class Patience:
-    """How many evaluations in a row may bring no gain before a run is given up; 0 is any number."""
+    """The number of evaluations in a row without a gain after which a run ends; 0 is no limit."""
 
     def __init__(self, most: int):
         self.most, self.best, self.since, self.step = most, float("-inf"), 0, -1
@@ -53,7 +53,7 @@ class Patience:
         return bool(self.most) and self.since >= self.most
 
     def hear(self, step: int, value: float | None) -> None:
-        """The value of one step; of a step that was heard before it is known already."""
+        """Record the value of one step; a step that was recorded before is ignored."""
         if value is None or step <= self.step:
             return
         self.since = 0 if value > self.best else self.since + 1

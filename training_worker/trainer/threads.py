@@ -1,4 +1,4 @@
-"""Threads that each run operations of their own: those of a small model are too small to be split among threads."""
+"""Threads that each run their own operations: those of a small model are too small to be split among threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def unsplit_operations() -> Iterator[int]:
-    """Run each operation on the thread that calls it; give the number of threads that torch would split it among."""
+    """Run each operation on its calling thread; yield the number of threads that torch would split it among."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""A limit to how long a program of others may take."""
+"""A time limit for third-party programs, such as chat templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in what still runs then; does nothing outside the main thread, where no signal arrives."""
+    """Raise TimeoutError in code that runs longer; outside the main thread, where no signal arrives, do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,16 +1,16 @@
-"""Where in a rollout credit goes: to all of its tokens alike, or to those at which the group's rollouts part.
+"""Credit assignment within a rollout: to all of its tokens alike, or to those at which the group's rollouts diverge.
 
 GRPO gives each token of a rollout the rollout's advantage (paper, section 4; Shao et al. 2024). Rollouts of one prompt
-meet the same world, so a group is a tree of choices, and a token's own advantage can be read off it: the mean reward of
-the rollouts that chose this token, less the mean of all that came to the choice. Summed over the rollouts at a choice
-this is the leave-one-out policy gradient (Kool et al. 2019) of that choice with a baseline of that very state, so it
-has less noise.
+start in the same world, so a group is a tree of choices from which each token's own advantage can be computed: the mean
+reward of the rollouts that chose this token, less the mean of all rollouts that reached the choice. Summed over the
+rollouts at a choice this is the leave-one-out policy gradient (Kool et al. 2019) of that choice with a baseline of that
+very state, so it has less noise.
 
-Rollouts that made the same calls are in the same state, however they worded their answers: no reward depends on the
-words. So a message without a call is one choice, to answer, and its words get no credit. A choice that only one rollout
-came to has nothing to be compared with and gets none: what such choices add to the gradient is left out.
+Rollouts that made the same calls are in the same state, whatever the wording of their answers: no reward depends on it.
+So a message without a call is one choice, to answer, and its words get no credit. A choice that only one rollout
+reached cannot be compared and gets no credit: its contribution to the gradient is left out.
 
-The second is the default here (`credit="branch"`) and no part of GRPO; `credit="rollout"` is plain GRPO.
+The second form is the default here (`credit="branch"`) and not part of GRPO; `credit="rollout"` is plain GRPO.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER = -1  # stands for a message without a call
 
 @dataclass(frozen=True)
 class Choices:
-    """What a rollout did and what came back: its tokens, each answer as one, with their places in the completion."""
+    """The tokens of a completion as choices, each message without a call as one, with their places in it."""
 
     tokens: Sequence[int]
     places: Sequence[int]
@@ -53,16 +53,19 @@ def choices_of(ids: Sequence[int], spoken: Sequence[int], has_call: Callable[[Se
 
 
 def call_finder(tokenizer: PreTrainedTokenizerFast) -> Callable[[Sequence[int]], bool]:
-    """Return whether a message of these tokens has a call, also a malformed one. Raises UnknownFamily."""
+    """Return a function that says whether tokens of a message have a call, even a malformed one.
+
+    Raises UnknownFamily.
+    """
     format = family_of(tokenizer).format
     return lambda ids: bool(format.parse(str(tokenizer.decode(list(ids))), 1))
 
 
 def branch_advantages(rollouts: Sequence[Choices], rewards: Tensor, size: int) -> Tensor:
-    """Return advantages (samples, longest completion), 0 but where rollouts part; so many neighbours are a group.
+    """Return advantages (samples, longest completion), 0 except where the rollouts of a group diverge.
 
-    `rewards` (samples,) may be off by a constant within a group. Equal prompts do not make a group: the same example
-    may be asked twice in a batch, and one of the two be void.
+    Each `size` neighbours are a group. `rewards` (samples,) may be off by a constant within a group. Equal prompts do
+    not make a group: a batch may have the same example twice, and one of the two may be void.
     """
     values = rewards.tolist()
     advantages = torch.zeros(len(rollouts), max(one.length for one in rollouts))
@@ -87,7 +90,7 @@ def branch_advantages(rollouts: Sequence[Choices], rewards: Tensor, size: int) -
 
 
 def parting(completions: Sequence[Sequence[int]], here: Sequence[int], time: int) -> int:
-    """The first position from `time` on at which these completions are not all the same."""
+    """Return the first position from `time` on at which these completions are not all the same."""
     first, shortest = completions[here[0]], min(len(completions[i]) for i in here)
     while time < shortest and all(completions[i][time] == first[time] for i in here):
         time += 1

@@ -1,4 +1,4 @@
-"""The text of single tokens, to show where no tokenizer is."""
+"""The text of single tokens, for display without a tokenizer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HALF = "\N{REPLACEMENT CHARACTER}"
 
 @cache
 def piece_of(tokenizer: PreTrainedTokenizerFast) -> Callable[[int], str]:
-    """What tells a token's text; of one that is not whole characters it is the vocabulary's own name."""
+    """Return a function that gives a token's text, or its vocabulary name if it is not whole characters."""
 
     def piece(token: int) -> str:
         text = str(tokenizer.decode([token]))

@@ -1,7 +1,7 @@
 """Tokens of a conversation as a model reads and writes them: `python -m training_worker.trainer.tokenize_cli FOLDER`.
 
 Standard input has {"opening": messages, "rest": messages, "tools": schemas} as JSON; standard output has a list of
-[text, 1 where the model speaks or 0]. Only the tokenizer of the folder is read: nothing of it is executed.
+[text, 1 on the model's tokens or 0]. Only the tokenizer of the folder is read: nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = 30.0  # seconds; a template of others may have no end
 
 
 def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:
-    """Raises UnreadableModel, UnknownFamily, and TimeoutError of a template without an end."""
+    """Return tokens and masks. Raises UnreadableModel, UnknownFamily, and TimeoutError if the template never ends."""
     tokenizer = tokenizer_of(folder)
     opening, rest = ([Message(**one) for one in asked[name]] for name in ("opening", "rest"))
     with within(LONGEST):

@@ -1,10 +1,10 @@
 """The tokenizer of the tiny policy: a byte-level BPE trained on rendered conversations, made for copying values.
 
-A value must be the same tokens wherever it stands, in a question, a tool's answer or a call, for a small model to copy
-it. So numbers are cut in pairs of digits, an id is its prefix and its digits, a year and a month of a date are one
-token each, capitalised words never swallow the space before them, and names are whole tokens. What every conversation
-repeats (the template's own text, the JSON between the words of a tool schema, the keys of results) becomes one token a
-piece, which makes conversations about four times shorter.
+A small model can copy a value only if it has the same tokens everywhere, in a question, a tool's answer or a call. So
+numbers are cut into pairs of digits, an id is its prefix and its digits, a year and a month of a date are one token
+each, capitalised words never include the space before them, and names are whole tokens. Each piece of text that every
+conversation repeats (the template's own text, the JSON between the words of a tool schema, the keys of results) becomes
+one token, which makes conversations about four times shorter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LOUD = 1_000  # how often names and pairs of digits are repeated, so that each s
 def train_tokenizer(
     texts: Sequence[str], names: Iterable[str] = (), vocabulary: int = 4096, glue: int = 320
 ) -> PreTrainedTokenizerFast:
-    """A tokenizer with Qwen3's chat format, trained on rendered conversations; `names` become single tokens.
+    """Return a tokenizer with Qwen3's chat format, trained on conversations; `names` become single tokens.
 
     `vocabulary` counts the learned pieces without names and glue. The same input gives the same tokenizer.
     """
@@ -84,14 +84,14 @@ def train_tokenizer(
 
 
 def plain_tokenizer() -> PreTrainedTokenizerFast:
-    """A tokenizer that can only render: the template without a vocabulary."""
+    """Return a tokenizer that can only render: the template without a vocabulary."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
     tokenizer.chat_template = QWEN3_INSTRUCT
     return tokenizer
 
 
 def boilerplate() -> list[str]:
-    """The template's own sentences around the tools, each to be one token."""
+    """Return the template's own sentences around the tools, each to be one token."""
     text: Any = plain_tokenizer().apply_chat_template(
         [{"role": "user", "content": "@"}], tools=[{"tool": "@"}], add_generation_prompt=True, tokenize=False
     )
@@ -100,7 +100,7 @@ def boilerplate() -> list[str]:
 
 
 def glue_pieces(texts: Iterable[str], limit: int) -> list[str]:
-    """The runs of JSON between the words of schemas, calls and answers that would save most tokens, best first."""
+    """Return the JSON between words of schemas, calls and answers that would save most tokens, best first."""
     parts = [part for text in texts for part in ARGUMENTS.split(text)]
     seen = Counter(run for part in parts for pattern in (GLUE, MEMBER) for run in pattern.findall(part) if len(run) > 2)
     worth = {run: (len(re.findall(r"\w+|[^\w\s]", run)) - 1) * count for run, count in seen.items() if count > 1}

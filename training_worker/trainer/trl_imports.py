@@ -1,7 +1,8 @@
-"""What is used of TRL's training, imported without the trackers of others.
+"""TRL's training classes, imported without third-party trackers.
 
-TRL imports Weights & Biases and MLflow wherever they are installed, and they are a third of the time in which a job
-starts; no run of ours reports to them. MLflow is left out by its variable (see __init__.py), W&B by what TRL asks.
+TRL imports Weights & Biases and MLflow wherever they are installed, and they take a third of a job's start-up time; our
+runs do not report to them. An environment variable leaves MLflow out (see __init__.py), and W&B is left out through the
+function with which TRL looks for it.
 """
 
 # ruff: noqa: E402 - TRL asks while it is imported

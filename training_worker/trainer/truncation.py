@@ -1,4 +1,4 @@
-"""What a model is shown of an observation: at most so many tokens, and a mark that says how many are missing."""
+"""Truncation of observations: at most a given number of tokens, and a mark with the number of missing ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ READ = 200_000  # characters that are tokenized at most, so that an endless answ
 
 
 def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
-    """The text, cut with a visible mark when it is longer than `most` tokens; a character is never cut in two."""
+    """Return the text, truncated with a visible mark beyond `most` tokens; a character is never split."""
     if len(text.encode("utf-8", "replace")) <= most:  # no token is shorter than a byte
         return text
     spans = tokenizer(text[:READ], add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]

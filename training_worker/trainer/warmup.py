@@ -1,6 +1,7 @@
-"""Make the warm policy from demonstrations: tokenizer, fresh model, supervised stages, evaluation, card.
+"""The warm-up that makes the small policy from demonstrations: tokenizer, new model, SFT stages, evaluation, card.
 
-`make warmup`, or `python -m training_worker.trainer.warmup --out DIR --minutes 50`; without `--data` it makes its own.
+`make warmup`, or `python -m training_worker.trainer.warmup --out DIR --minutes 50`; without `--data` it synthesizes its
+own.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def conversations(folder: Path, count: int) -> Path:
-    """Return the folder of the warm policy's training and development conversations, made once."""
+    """Return the folder of the warm policy's training and development conversations, synthesized once."""
 
     def make(folder: Path) -> dict[str, Any]:
         tools = part(build(servers=SERVERS), SERVERS, UNSEEN_TOOLS)
@@ -120,7 +121,7 @@ def conversations(folder: Path, count: int) -> Path:
 
 
 def own_state(folder: Path, digest: str, seed: int) -> Path:
-    """Return where a run on some data keeps its state, and remove that of runs on other data."""
+    """Return the state file of a run on this data, and remove those of runs on other data."""
     own = folder / f"state-{digest[:12]}-{seed}.pt"
     for other in folder.glob("state*.pt"):
         if other != own:
@@ -134,7 +135,7 @@ def tokenizer_for(examples: Sequence[Example]) -> PreTrainedTokenizerFast:
 
 
 class Reporter:
-    """Prints progress and, after each quarter of the minutes, how the policy does on worlds it was not trained on."""
+    """Progress output and, after each quarter of the minutes, an evaluation on worlds outside the training data."""
 
     def __init__(
         self,

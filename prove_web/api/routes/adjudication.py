@@ -26,7 +26,7 @@ router = Router(tags=["Review"])
 
 
 class Settling(Said):
-    """The adjudicator's answers. `draft` saves them without resolving the item."""
+    """The adjudicator's answers. `draft` saves them without adjudicating the item."""
 
     action: Literal["finish", "draft"] = "finish"
 
@@ -83,7 +83,7 @@ def read_conflict(request: Any, queue: Number, position: Number) -> Any:
 @router.put(f"{ITEM}/adjudication", response=Submitted)
 @in_project(Action.LAUNCH)
 def settle_item(request: Any, queue: Number, position: Number, body: Settling) -> Any:
-    """Resolve an item with your own answers, regardless of its reviews."""
+    """Adjudicate an item with your own answers, regardless of its reviews."""
     item = reviewed(request, queue, position)
     given = build_submission(item, shape_of(item.trajectory), body)
     try:

@@ -96,7 +96,7 @@ class Selected(Schema):
 
     q: str = Field("", max_length=1_100, description="Search query, as on the trajectories page.")
     dataset: int | None = Field(None, ge=1, le=10**9 - 1, description="Dataset number.")
-    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Queue number: selects its resolved items.")
+    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Queue number: selects its settled items.")
     verdict: str = Field("", max_length=20, description="With a queue: verified, accept, reject or fix.")
 
 
@@ -154,7 +154,7 @@ def reload_dataset(request: Any, dataset: Dataset) -> Dataset:
 @router.post(f"{DATASETS}/versions", response={201: DatasetDetail})
 @in_project(Action.LAUNCH)
 def make_version(request: Any, body: Version) -> Any:
-    """Create a dataset from a search, or from the resolved items of a queue."""
+    """Create a dataset from a search, or from the settled items of a queue."""
     selection = chosen(request, body)
     try:
         return reload_dataset(

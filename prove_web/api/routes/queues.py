@@ -56,7 +56,7 @@ class Closing(Strict):
 
 
 class QueueOut(Schema):
-    """A review queue and its numbers of open, conflicting and resolved items."""
+    """A review queue and its numbers of open, conflicting and settled items."""
 
     number: int
     name: str

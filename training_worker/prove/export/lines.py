@@ -107,7 +107,7 @@ class Outbox:
 
 
 def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yield Parquet with the columns of parquet.py (rollouts also have reward and split) and the manifest as metadata."""
+    """Yield Parquet with the columns of parquet.py (rollouts also reward and split) and the manifest as metadata."""
     running, outbox = Running(), Outbox()
     writer: pq.ParquetWriter | None = None
     for batch in batches(found):

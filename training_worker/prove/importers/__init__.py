@@ -1,1 +1,1 @@
-"""Data sets of others: one file a format, each of which turns a row into a conversation."""
+"""Importers for external datasets: one module per format, which converts a row to a conversation."""

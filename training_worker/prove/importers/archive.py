@@ -1,6 +1,7 @@
-"""What a file is by its first bytes, and what is packed in it, never more of it than a limit allows.
+"""File type detection by the first bytes, and unpacking of compressed files under a size limit.
 
-It is unpacked by a child process (decode.py): a directory or a window can take far more memory than its file.
+A child process (decode.py) unpacks, because a zip directory or a compression window can need far more memory than its
+file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..trajectory import BadLine, UnreadableData
 from .rows import DECODER, MOST_PLAIN, PARQUET, Passed, Row, csv_rows, nobody, one_line, rows
 
 MOST_PACKED = 2 << 30  # bytes of a file
-MOST_RATIO, ALWAYS = 200, 16 << 20  # plain bytes for each packed one, and how many are always fine
+MOST_RATIO, ALWAYS = 200, 16 << 20  # unpacked bytes per packed byte, and how many are always allowed
 CHUNK, HEAD = 1 << 20, 8 << 20  # of reading, and of a preview
 ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 SPLITS = ("train.jsonl", "held_out.jsonl")
@@ -33,20 +34,20 @@ OTHERS = {
     b"\x80\x04": "a Python pickle, which is never read",
     b"\x80\x05": "a Python pickle, which is never read",
     b"ARROW1": "an Arrow file",
-    b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
-    b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
-    b"7z\xbc\xaf": "a 7-Zip file; pack it with zip, gzip or zstd, or not at all",
+    b"BZh": "a bzip2 file; use gzip or zstd, or no compression",
+    b"\xfd7zXZ": "an xz file; use gzip or zstd, or no compression",
+    b"7z\xbc\xaf": "a 7-Zip file; use zip, gzip or zstd, or no compression",
     b"\xff\xfe": "text in UTF-16; save it as UTF-8",
     b"\xfe\xff": "text in UTF-16; save it as UTF-8",
-    b"<!doctype": "a web page: perhaps the page about the file, and not the file",
-    b"<html": "a web page: perhaps the page about the file, and not the file",
+    b"<!doctype": "a web page, perhaps the page about the file and not the file itself",
+    b"<html": "a web page, perhaps the page about the file and not the file itself",
     b"<?xml": "an XML document",
-    b"version https://git-lfs": "a pointer of Git LFS: fetch the file itself first",
+    b"version https://git-lfs": "a Git LFS pointer; download the file itself first",
 }
 
 
 def seems(path: Path) -> str:
-    """zip, gzip, zstd, parquet, json, jsonl or text. Raises UnreadableData for anything else, with what it is."""
+    """Return zip, gzip, zstd, parquet, json, jsonl or text. Raises UnreadableData naming any other type."""
     with path.open("rb") as file:
         start = file.read(4096)
     for magic, name in ((ZIP, "zip"), (GZIP, "gzip"), (ZSTD, "zstd"), (PARQUET, "parquet")):
@@ -54,24 +55,24 @@ def seems(path: Path) -> str:
             return name
     for magic, what in OTHERS.items():
         if start.lower().startswith(magic.lower()):
-            raise UnreadableData(f"It is no JSON lines, JSON, CSV or Parquet: it seems to be {what}.")
+            raise UnreadableData(f"Not a JSON Lines, JSON, CSV or Parquet file: it seems to be {what}.")
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if not text:
-        raise UnreadableData("There is nothing in it.")
+        raise UnreadableData("The file is empty.")
     if b"\0" in start:
-        raise UnreadableData("It is no JSON lines, JSON, CSV or Parquet: it has bytes that no text has.")
+        raise UnreadableData("Not a JSON Lines, JSON, CSV or Parquet file: it contains binary data.")
     return "json" if text.startswith(b"[") else "jsonl" if text.startswith(b"{") else "text"
 
 
 def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
-    """What a row of a plain file is called, and the rows. Raises UnreadableData."""
+    """Return the name of a row's unit in an unpacked file, and the rows. Raises UnreadableData."""
     return ("line", csv_rows(path)) if seems(path) == "text" else rows(path, passed)
 
 
 def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[], None] = lambda: None) -> list[Path]:
-    """The files to read the rows from: the file itself, or what was packed in it, unpacked into the folder.
+    """Return the files to read rows from: the file itself, or its content unpacked into the folder.
 
-    With `head` only what a preview needs is unpacked, up to the end of a line; `poll` may raise to end it. Raises
+    With `head` only the part for a preview is unpacked, up to the end of a line; `poll` may raise to cancel. Raises
     UnreadableData, OSError.
     """
     if seems(path) not in ("zip", "gzip", "zstd"):
@@ -91,34 +92,34 @@ def unpack_into(path: Path, folder: Path, head: bool) -> None:
         for name, member in members(path, kind):
             unpack(member, folder / name, budget, head)
     except (EOFError, zipfile.BadZipFile, zlib.error, gzip.BadGzipFile) as error:
-        raise UnreadableData(f"It begins as {kind} and is damaged or was cut short: {one_line(error)}.") from None
+        raise UnreadableData(f"The {kind} file is damaged or truncated: {one_line(error)}.") from None
     except (NotImplementedError, RuntimeError) as error:
         raise UnreadableData(f"The {kind} file cannot be unpacked: {one_line(error)}.") from None
     except OSError as error:
-        if error.errno is not None:  # the disk's; pyarrow tells of damage in this way, too
+        if error.errno is not None:  # a disk error; without errno pyarrow reports a damaged file
             raise
-        raise UnreadableData(f"It begins as {kind} and is damaged or was cut short: {one_line(error)}.") from None
+        raise UnreadableData(f"The {kind} file is damaged or truncated: {one_line(error)}.") from None
 
 
 class Budget:
-    """How many plain bytes may come out of a packed file."""
+    """The number of unpacked bytes that a packed file may produce."""
 
     def __init__(self, packed: int):
         self.packed, self.left = packed, min(MOST_PLAIN, packed * MOST_RATIO + ALWAYS)
         self.most = self.left
 
     def spend(self, size: int) -> None:
-        """Raises UnreadableData."""
+        """Subtract unpacked bytes. Raises UnreadableData if the budget is exceeded."""
         self.left -= size
         if self.left < 0:
             raise UnreadableData(
-                f"Its {self.packed:,} bytes unpack to more than {self.most:,}, which is the most. "
-                "Give it in parts, or unpacked."
+                f"The {self.packed:,} bytes unpack to more than the limit of {self.most:,} bytes. "
+                "Split the file, or unpack it first."
             )
 
 
 def members(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
-    """A name of ours for each packed file, and the file opened for reading."""
+    """Yield a generated name for each packed file, and the file opened for reading."""
     if kind == "gzip":
         with gzip.open(path) as file:
             yield "plain-0", file
@@ -135,7 +136,7 @@ def members(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
 
 
 def wanted(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The lines of both splits where these are there, else the one data file. Raises UnreadableData."""
+    """Return the files of the splits if present, else the only data file. Raises UnreadableData."""
     files = [info for info in archive.infolist() if not info.is_dir() and info.file_size]
     by_name = {PurePosixPath(info.filename).name: info for info in reversed(files)}
     if found := [by_name[name] for name in SPLITS if name in by_name]:
@@ -144,7 +145,8 @@ def wanted(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if len(data) != 1:
         names = ", ".join(sorted(info.filename[:60] for info in files)[:5]) or "nothing"
         raise UnreadableData(
-            f"The zip holds {names}; it takes train.jsonl and held_out.jsonl, or one file of JSON lines, JSON or CSV."
+            f"The zip contains {names}; it must contain train.jsonl and held_out.jsonl, or one JSON Lines, JSON or CSV "
+            "file."
         )
     return data
 
@@ -160,7 +162,7 @@ def unpack(member: Any, to: Path, budget: Budget, head: bool) -> Path:
     if cut_short:
         end_with_a_line(to)
     if (kind := seems(to)) in ("zip", "gzip", "zstd", "parquet"):
-        raise UnreadableData(f"There is {kind} packed in it; give that as it is.")
+        raise UnreadableData(f"It contains a {kind} file; import that file directly.")
     return to
 
 

@@ -1,8 +1,8 @@
-"""BFCL: a file of questions with their functions, and one of possible answers, joined by id.
+"""The BFCL importer: a file of questions with their functions, and a file of possible answers, joined by id.
 
-`ground_truth` holds for each argument a list of values that are right; we take the first, and leave out an argument
-that may be left out (one of its values is ""). The calls of a question are one parallel step. BFCL is a benchmark, so
-its conversations come as held-out ones. Its multi-turn tasks, which run on classes of its own, have no schemas here.
+`ground_truth` has a list of accepted values for each argument; the importer takes the first, and omits optional
+arguments (one of their values is ""). The calls of a question are one parallel step. BFCL is a benchmark, so its
+conversations are imported as held-out. Its multi-turn tasks, which run on its own classes, have no schemas here.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ class Answer(BaseModel):
 
 
 def convert(row: Mapping[str, Any], answers: Answers | None = None) -> Conversation:
-    """The conversation of a question; without answers at all the right act is to call nothing. Raises BadRow."""
+    """Convert a question to a conversation; without an answers file the right act is to make no call. Raises BadRow."""
     if "function" not in row and "involved_classes" in row:
-        raise BadRow("a task on BFCL's own classes, which has no tool schemas")
+        raise BadRow("a task on BFCL's own classes has no tool schemas")
     found = shaped(Question, row)
     functions = found.function if isinstance(found.function, list) else [found.function]
     chat = Chat().take(message for turn in found.question for message in turn)
     asked = replace(chat.conversation(tools_of(functions)), split="held_out")
     if chat.steps:
-        raise BadRow("calls are made in the question")
+        raise BadRow("the question contains tool calls")
     if answers is None:
         return replace(asked, answers=(*asked.answers[:-1], ABSTAINS))
     if found.id not in answers:
-        raise BadRow(f"there is no possible answer with the id {found.id[:60]!r}")
+        raise BadRow(f"no possible answer has the id {found.id[:60]!r}")
     calls = tuple(call_of(one) for one in shaped(Answer, answers[found.id]).ground_truth)
     return replace(asked, steps=(Step(calls, len(asked.turns) - 1),) if calls else ())
 
 
 def id_of(row: Mapping[str, Any]) -> str:
-    """The id of a row of possible answers. Raises BadRow."""
+    """Return the id of a row of possible answers. Raises BadRow."""
     return shaped(Named, row).id
 
 
 def call_of(accepted: dict[str, dict[str, list[Any]]]) -> ToolCall:
-    """A call with the first right value of each argument. Raises BadRow."""
+    """Return a call with the first accepted value of each argument. Raises BadRow."""
     if len(accepted) != 1:
-        raise BadRow("a possible answer has a call with more than one name, or none")
+        raise BadRow("a call in a possible answer must have exactly one name")
     ((name, arguments),) = accepted.items()
     return ToolCall(name, chosen(arguments))
 
 
 def chosen(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The first right value of each argument that must be given."""
+    """Return the first accepted value of each required argument."""
     return {name: value(right[0]) for name, right in arguments.items() if isinstance(right, list) and needed(right)}
 
 
@@ -74,7 +74,7 @@ def needed(right: list[Any]) -> bool:
 
 
 def value(right: Any) -> Any:
-    """A right value; the values in an object are lists of right ones again."""
+    """Return an accepted value; the values in an object are again lists of accepted values."""
     if isinstance(right, dict):
         return chosen(right)
     return [value(one) for one in right] if isinstance(right, list) else right

@@ -1,4 +1,4 @@
-"""Rows of any table as conversations: which column is what, guessed by its name and said by a person."""
+"""The importer for tables with any columns: a column mapping, guessed from column names and set by the user."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, loa
 from .rows import Row
 
 FIELDS = {
-    "messages": "The whole conversation, in the OpenAI chat format; then only tools are needed beside it",
-    "query": "What the user says",
-    "tools": "The tools, as JSON schemas",
-    "calls": "The calls that are right, as JSON: name and arguments of each",
-    "answer": "What the assistant says at the end",
-    "system": "The system text",
+    "messages": "The full conversation in the OpenAI chat format; apart from it, only tools are needed",
+    "query": "The user message",
+    "tools": "The tools as JSON schemas",
+    "calls": "The ground-truth calls as JSON: name and arguments of each",
+    "answer": "The assistant's final answer",
+    "system": "The system prompt",
 }
 NAMES = {
     "messages": ("messages", "conversations", "conversation", "chat"),
@@ -30,7 +30,7 @@ Mapped = Mapping[str, str]  # field -> column
 
 
 def guessed(columns: Sequence[str]) -> dict[str, str]:
-    """Of each field the column that it is named like; each column once."""
+    """Return the column for each field, matched by name; each column is used once."""
     known = {column.strip().lower(): column for column in columns}
     found: dict[str, str] = {}
     for field, names in NAMES.items():
@@ -41,19 +41,19 @@ def guessed(columns: Sequence[str]) -> dict[str, str]:
 
 
 def convert(row: Row, mapped: Mapped) -> Conversation:
-    """The conversation of a row. Raises BadRow."""
+    """Convert a row to a conversation. Raises BadRow."""
     tools = tools_of(value(row, mapped, "tools") or [])
     if "messages" in mapped:
         given = loaded(value(row, mapped, "messages"), mapped["messages"])
         if not isinstance(given, list) or not given:
-            raise BadRow(f"{mapped['messages']}: no list of messages")
+            raise BadRow(f"{mapped['messages']}: not a list of messages")
         found = Chat().take(shaped(ChatMessage, message) for message in given).conversation(tools)
         if not any(found.answers) and not found.steps:
-            raise BadRow("there is no reply of the assistant")
+            raise BadRow("there is no assistant message")
         return found
     query = value(row, mapped, "query")
     if not isinstance(query, str) or not query.strip():
-        raise BadRow(f"{mapped.get('query', 'query')}: the user says nothing")
+        raise BadRow(f"{mapped.get('query', 'query')}: the user message is empty")
     calls = calls_of(value(row, mapped, "calls"), mapped.get("calls", "calls"))
     answer = value(row, mapped, "answer") or ("" if calls else ABSTAINS)
     return Conversation(
@@ -70,11 +70,11 @@ def value(row: Row, mapped: Mapped, field: str) -> Any:
 
 
 def calls_of(given: Any, column: str) -> tuple[ToolCall, ...]:
-    """Calls as a list or its JSON text, one call alone, or each in "function". Raises BadRow."""
+    """Parse calls from a list or its JSON text, from a single call, or from {"function": ...}. Raises BadRow."""
     found = loaded(given, column) if given else []
     calls = [found] if isinstance(found, dict) else found
     if not isinstance(calls, list):
-        raise BadRow(f"{column}: no list of calls")
+        raise BadRow(f"{column}: not a list of calls")
     return tuple(call_of(one, column) for one in calls)
 
 
@@ -85,10 +85,10 @@ def call_of(given: Any, column: str) -> ToolCall:
         raise BadRow(f"{column}: a call without a name")
     arguments = loaded(one.get("arguments", one.get("parameters")) or {}, f"the arguments of {name[:60]}")
     if not isinstance(arguments, dict):
-        raise BadRow(f"the arguments of {name[:60]} are no object")
+        raise BadRow(f"the arguments of {name[:60]} are not an object")
     return ToolCall(name, arguments)
 
 
 def said(calls: Sequence[Step]) -> str:
-    """The calls of steps in a line, for a preview."""
+    """Return the calls of steps as one line, for a preview."""
     return ", ".join(f"{call.name}({json.dumps(call.arguments)})" for step in calls for call in step.calls)

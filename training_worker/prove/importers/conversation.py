@@ -1,4 +1,4 @@
-"""What an importer makes of a row: a conversation, a reason to leave the row out, or a reason why it is none."""
+"""Conversion of imported rows: to a conversation, or to a reason why the row is skipped or invalid."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .schema import BadSchema, tool_of
 
 ABSTAINS = "I cannot do that with the tools I have."
 CALL_DUE = "a call is due"
-SHORTEST = 2  # characters of a value that one result gives and a later call takes
+SHORTEST = 2  # minimum characters of a value that links a result to a later call
 M = TypeVar("M", bound=BaseModel)
 
 
 class BadRow(Exception):
-    """A row that is no conversation of its format; the message says why."""
+    """A row that is not a valid conversation of its format; the message says why."""
 
 
 class LeftOut(Exception):
-    """A row that is as it should be and is not wanted; the message says why, and is counted."""
+    """A valid row that is not imported; the message says why, and is counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """What is said and called. No steps: nothing is to be called. `answers` are the closing words of each turn."""
+    """An imported conversation. Without steps, no call is required. `answers` are the closing texts of the turns."""
 
     turns: tuple[str, ...]
     answers: tuple[str, ...]
@@ -46,15 +46,15 @@ Convert = Callable[[Mapping[str, Any]], Conversation]
 
 
 def example_of(found: Conversation, source: str, split: Split | None) -> Example:
-    """The example of a conversation; its id names its contents. Raises BadRow, LeftOut."""
+    """Return the example of a conversation; its id is a hash of its contents. Raises BadRow, LeftOut."""
     if not all(turn.strip() for turn in found.turns) or not found.turns:
-        raise BadRow("the user says nothing")
+        raise BadRow("a user message is empty or missing")
     if any(CALL.search(answer) for answer in found.answers):
         raise LeftOut("the assistant's words would be read as a call")
     known = {tool.name for tool in found.tools}
     for call in (call for step in found.steps for call in step.calls):
         if call.name not in known:
-            raise BadRow(f"it calls {call.name[:60]!r}, which is none of its tools")
+            raise BadRow(f"it calls {call.name[:60]!r}, which is not one of its tools")
     contents = dumps(found)
     edges, order_unknown = order_of(found)
     return Example(
@@ -77,10 +77,10 @@ def example_of(found: Conversation, source: str, split: Split | None) -> Example
 
 
 def order_of(found: Conversation) -> tuple[tuple[tuple[int, int], ...], bool]:
-    """The edges that follow from the values of results, and whether results are missing that could show more.
+    """Return the edges that follow from the values of results, and whether missing results may hide further edges.
 
-    The last step's results are needed for nothing. Values that a schema offers, and such as many results have by
-    chance, name nothing.
+    The results of the last step do not matter. Values that a schema lists, and short or boolean values, which many
+    results have by chance, do not count.
     """
     offered = {tool.name: {str(one) for one in find_schema_scalars(tool.parameters, False)} for tool in found.tools}
 
@@ -93,7 +93,7 @@ def order_of(found: Conversation) -> tuple[tuple[tuple[int, int], ...], bool]:
 
 
 def shaped(model: type[M], row: Any) -> M:
-    """A row, or a part of one, in the shape of a model. Raises BadRow naming the first fault."""
+    """Validate a row, or a part of one, with a pydantic model. Raises BadRow naming the first error."""
     try:
         return model.model_validate(row)
     except ValidationError as error:
@@ -103,10 +103,13 @@ def shaped(model: type[M], row: Any) -> M:
 
 
 def tools_of(given: Any) -> tuple[ForeignTool, ...]:
-    """Tools as a list or its JSON text, each a schema or the JSON text of one; of a name the first. Raises BadRow."""
+    """Parse tools from a list or its JSON text, each a schema or its JSON text; keep the first of each name.
+
+    Raises BadRow.
+    """
     found = loaded(given, "tools")
     if not isinstance(found, list):
-        raise BadRow("tools: no list")
+        raise BadRow("tools: not a list")
     try:
         tools = [tool_of(loaded(one, "a tool")) for one in found]
     except BadSchema as error:
@@ -118,13 +121,13 @@ def tools_of(given: Any) -> tuple[ForeignTool, ...]:
 
 
 def loaded(given: Any, what: str) -> Any:
-    """A value, or what its JSON text holds. Raises BadRow."""
+    """Return a value, parsed if it is JSON text. Raises BadRow."""
     if not isinstance(given, str):
         return given
     try:
         return strict(given)
     except (ValueError, RecursionError) as error:
-        raise BadRow(f"{what}: no JSON ({one_line(error)})") from None
+        raise BadRow(f"{what}: not valid JSON ({one_line(error)})") from None
 
 
 class TextPart(BaseModel):
@@ -158,7 +161,7 @@ class ChatMessage(BaseModel):
 
 
 class Chat:
-    """Messages taken one after another into turns, steps and answers. Raises BadRow."""
+    """A collector that sorts messages into turns, steps and answers. Raises BadRow."""
 
     def __init__(self) -> None:
         self.system: list[str] = []
@@ -176,7 +179,7 @@ class Chat:
 
     def on_system(self, message: ChatMessage) -> None:
         if self.turns:
-            raise BadRow("a system message comes after the user has spoken")
+            raise BadRow("a system message comes after a user message")
         self.system.append(message.text)
 
     def on_user(self, message: ChatMessage) -> None:
@@ -187,7 +190,7 @@ class Chat:
     def on_assistant(self, message: ChatMessage) -> None:
         self.close_step()
         if not self.turns:
-            raise BadRow("the assistant speaks before the user")
+            raise BadRow("an assistant message comes before the first user message")
         if not message.tool_calls:
             self.said[-1].append(message.text)
             return
@@ -197,18 +200,18 @@ class Chat:
         self.steps.append(Step(calls, len(self.turns) - 1))
 
     def on_tool(self, message: ChatMessage) -> None:
-        """Answers come in the order of the calls, or name the call they answer."""
+        """Add a tool result; results are in the order of the calls, or name their call."""
         if not self.waiting:
-            raise BadRow("a tool answers that was not called")
+            raise BadRow("a tool message has no call before it")
         id = message.tool_call_id or next(iter(self.waiting))
         if id not in self.waiting:
             id = next(iter(self.waiting)) if all(name.startswith("#") for name in self.waiting) else id
         if self.waiting.pop(id, None) is None:
-            raise BadRow(f"a tool answers the call {id[:40]!r}, which was not made")
+            raise BadRow(f"a tool message answers the call {id[:40]!r}, which was not made")
         self.answered.append(message.text)
 
     def close_step(self) -> None:
-        """Keep the answers of the last step, once all of them are there or none will come."""
+        """Store the results of the last step when the next message begins."""
         if self.answered:
             last = self.steps.pop()
             self.steps.append(Step(last.calls, last.turn, tuple(self.answered)))
@@ -227,5 +230,5 @@ class Chat:
 def arguments_of(call: Call) -> dict[str, Any]:
     given = loaded(call.function.arguments or "{}", f"the arguments of {call.function.name[:60]}")
     if not isinstance(given, dict):
-        raise BadRow(f"the arguments of {call.function.name[:60]} are no object")
+        raise BadRow(f"the arguments of {call.function.name[:60]} are not an object")
     return given

@@ -1,8 +1,8 @@
-"""`python -m training_worker.prove.importers.decode DO FILE [FOLDER]`: decode a stranger's file under limits.
+"""The command `python -m training_worker.prove.importers.decode DO FILE [FOLDER]`, which decodes an untrusted file.
 
-`rows` prints the rows of a Parquet file as JSON lines, `unpack` unpacks a packed file into FOLDER, and `sample` writes
-the first rows of any file to FOLDER/sample.json. Problems are one line on standard error, with status 2. Parents are
-rows.py, archive.py and sample.py.
+`rows` prints the rows of a Parquet file as JSON Lines, `unpack` unpacks a compressed file into FOLDER, and `sample`
+writes the first rows of any file to FOLDER/sample.json, all under limits on memory, time and size. Errors are one line
+on standard error, with status 2. It is called by rows.py, archive.py and sample.py.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .rows import MOST_COLUMNS, MOST_PLAIN, Row, one_line, wrong_columns
 from .sample import FIRST, LARGEST, SAMPLE, Line, written
 
 BATCH = 50  # rows decoded at a time
-MOST_GROUP = 256 << 20  # bytes of a row group, as its file says
-MOST_LEAVES = 4 * MOST_COLUMNS  # columns of Parquet, those inside of others counted one by one
+MOST_GROUP = 256 << 20  # bytes of a row group, as declared in the file
+MOST_LEAVES = 4 * MOST_COLUMNS  # Parquet leaf columns, nested ones counted one by one
 PREVIEW_MEMORY, PREVIEW_SECONDS = 1 << 30, 20
 
 
 def main(do: str, file: str, folder: str = "") -> int:
-    """The exit status."""
+    """Run the command and return the exit status."""
     path = Path(file)
     if do == "rows":
         return sandbox.decode(lambda: print_rows(path), seconds=600)
@@ -45,7 +45,7 @@ def print_rows(path: Path) -> None:
 
 
 def decoded(path: Path) -> Iterator[Row]:
-    """The rows of a Parquet file, a few in memory at a time. Raises UnreadableData, MemoryError."""
+    """Yield the rows of a Parquet file, a few in memory at a time. Raises UnreadableData, MemoryError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -61,27 +61,29 @@ def decoded(path: Path) -> Iterator[Row]:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnreadableData(f"It begins as Parquet and is none, or was cut short: {one_line(error)}.") from None
+        raise UnreadableData(f"The Parquet file is invalid or truncated: {one_line(error)}.") from None
 
 
 def require_small(metadata: Any) -> None:
-    """Raise UnreadableData for a file that says itself that it unpacks to more than is read; one that lies meets the
-    child's limits."""
+    """Raise UnreadableData for a file whose declared size exceeds the limits.
+
+    A file that declares a false size runs into the limits of the child process.
+    """
     groups = [metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)]
     if sum(groups) > MOST_PLAIN or max(groups, default=0) > MOST_GROUP:
         raise UnreadableData(
             f"Its row groups unpack to {sum(groups):,} bytes, the largest to {max(groups):,}; "
-            f"{MOST_PLAIN:,} and {MOST_GROUP:,} are the most. Write it with smaller row groups, or in parts."
+            f"the limits are {MOST_PLAIN:,} and {MOST_GROUP:,}. Use smaller row groups, or split the file."
         )
     if metadata.num_columns > MOST_LEAVES:
         raise UnreadableData(
-            f"It has {metadata.num_columns:,} columns, those inside of others included, and {MOST_LEAVES:,} are the "
-            "most. Leave out those that you don't need."
+            f"It has {metadata.num_columns:,} columns, nested ones included; the limit is {MOST_LEAVES:,}. "
+            "Remove the columns that you don't need."
         )
 
 
 def as_json(value: Any) -> Any:
-    """A value of a column as JSON has it: no number is null, a date or a decimal its text, bytes the text they are."""
+    """Return a column value as JSON: NaN and infinity as null, dates and decimals as text, bytes decoded as UTF-8."""
     if isinstance(value, dict):
         return {str(name): as_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -94,7 +96,7 @@ def as_json(value: Any) -> Any:
 
 
 def write_sample(path: Path, folder: Path) -> None:
-    """Write the first rows of a file, as many as are small enough together."""
+    """Write the first rows of a file, up to a total size."""
     from .archive import plain_files, rows_of
 
     unit, found = rows_of(plain_files(path, folder, head=True)[0])

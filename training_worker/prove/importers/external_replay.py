@@ -1,7 +1,7 @@
-"""What servers that others wrote make of imported calls: each conversation is replayed twice, on fresh sessions.
+"""Certification of imported conversations on external servers: each one is replayed twice, on fresh sessions.
 
-A server's replies are the same both times, or it is not deterministic and its conversation proves nothing. What breaks
-between us and a server is no reply: then nothing is known of the conversation.
+If the results of the two replays differ, the server is not deterministic and the conversation is not certified. A
+connection or server failure is not a result: then nothing is known about the conversation.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ..synthesis.replay import difference
 from ..trajectory import Example, ServerCheck, ToolCall, Verdict
 
 VERDICTS: dict[Verdict, str] = {
-    "same": "certified: answered alike twice, as recorded where something was",
-    "differs": "not deterministic: answered otherwise the second time",
-    "refused": "refused: a call fails",
-    "otherwise": "answered otherwise than recorded",
-    "not_checked": "not checked: a server broke",
+    "same": "certified: same results twice, equal to recorded results if any",
+    "differs": "not deterministic: different results the second time",
+    "refused": "rejected: a call fails",
+    "otherwise": "results differ from the recorded ones",
+    "not_checked": "not checked: a server failed",
 }
-PATIENCE = 5  # conversations in a row on which a server may break, before the others are left alone
+PATIENCE = 5  # consecutive conversations with a server failure before the rest is skipped
 WIDTH, BEFORE = 160, 40
-LONG = 20_000  # characters of two replies that are not compared line by line
-FIRST = 5  # conversations of each verdict that are named
+LONG = 20_000  # characters from which two results are not compared line by line
+FIRST = 5  # listed conversations per verdict
 
 
 class Session(Protocol):
-    """One running server for one caller; `call` raises ServerFailed for all that is no reply."""
+    """One session of an external server; `call` raises ServerFailed for anything that is not a result."""
 
     @property
     def tools(self) -> Mapping[str, Any]: ...
@@ -41,7 +41,7 @@ class Session(Protocol):
 
 
 class Opens(Protocol):
-    """A server that gives each caller a fresh session; raises ServerFailed."""
+    """An external server that opens fresh sessions; raises ServerFailed."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ class Opens(Protocol):
 def certify(
     examples: Iterable[Example], servers: Sequence[Opens], progress: Progress = lambda done, total: None
 ) -> list[Example]:
-    """The examples, those with calls marked. Raises ServerFailed when a server cannot be opened to begin with."""
+    """Return the examples, those with calls checked. Raises ServerFailed if a server cannot be opened at the start."""
     for server in servers:
         server.open().close()
     found = list(examples)
@@ -78,7 +78,7 @@ def names(servers: Sequence[Opens]) -> tuple[str, ...]:
 
 
 def checked(example: Example, servers: Sequence[Opens]) -> ServerCheck:
-    """The verdict on one example. Raises nothing."""
+    """Return the verdict on one example. Raises nothing."""
     calls = [(index, call) for index, step in enumerate(example.steps) for call in step.calls]
     try:
         first, second = (replayed([call for _, call in calls], servers) for _ in range(2))
@@ -96,7 +96,7 @@ def checked(example: Example, servers: Sequence[Opens]) -> ServerCheck:
 
 
 def replayed(calls: Iterable[ToolCall], servers: Sequence[Opens]) -> list[Reply]:
-    """What fresh sessions answer to the calls in order, each made of the first server that has its tool."""
+    """Return the results of the calls in order on fresh sessions; each call goes to the first server with its tool."""
     with ExitStack() as opened:
         sessions = [opened.enter_context(closing(server.open())) for server in servers]
         return [call_tool(sessions, call) or unknown(call, servers) for call in calls]
@@ -112,12 +112,12 @@ def unknown(call: ToolCall, servers: Sequence[Opens]) -> Reply:
 
 
 def padded(texts: Sequence[str], size: int) -> list[str | None]:
-    """The recorded results of a step's calls; None for each where they are not all there."""
+    """Return the recorded results of a step's calls; None for every call if any result is missing."""
     return list(texts) if len(texts) == size else [None] * size
 
 
 def fault(one: Reply, other: Reply, recorded: str | None) -> tuple[Verdict, tuple[str, ...]] | None:
-    """What is wrong with a call that was answered so in two replays, and what to show of it."""
+    """Return the fault of a call with these results in two replays, and the lines to show; None if it has none."""
     if one.ok != other.ok:
         return "differs", tuple(
             f"{sign} {'succeeds' if reply.ok else 'fails'}: {sanitize_text(reply.text)}"
@@ -133,7 +133,7 @@ def fault(one: Reply, other: Reply, recorded: str | None) -> tuple[Verdict, tupl
 
 
 def canonical(text: str) -> str:
-    """A reply in one way of writing: JSON, or a text as JSON, whatever its spaces and the order of its keys."""
+    """Return a result as canonical JSON, independent of white space and key order; plain text becomes a JSON string."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,7 +142,7 @@ def canonical(text: str) -> str:
 
 
 def apart(then: str, now: str) -> tuple[str, ...]:
-    """The lines that differ, "-" then and "+" now; of long texts the part around the first character that does."""
+    """Return the differing lines, "-" then and "+" now; for long texts the part around the first difference."""
     if len(then) + len(now) < LONG:
         lines = tuple(sanitize_text(line) for line in difference(then, now))
         before, after = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
@@ -154,12 +154,12 @@ def apart(then: str, now: str) -> tuple[str, ...]:
 
 
 def sanitize_text(text: str) -> str:
-    """A stranger's text on one line, cut, without control characters and halves of surrogate pairs."""
+    """Return untrusted text truncated and on one line, without control characters and lone surrogates."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:WIDTH])
 
 
 def format_verdicts(examples: Iterable[Example]) -> list[str]:
-    """The verdicts in lines: how many, and of those not certified the first, by conversation, step and call."""
+    """Return the verdicts as lines: counts, and for those not certified the first conversations with step and call."""
     found: dict[Verdict, list[tuple[str, ServerCheck]]] = {verdict: [] for verdict in VERDICTS}
     for example in examples:
         if example.check:

@@ -1,4 +1,4 @@
-"""Read a file that others made as examples: all of its rows, or none of them with what is wrong with which."""
+"""Import of a file with external conversations: either all rows become examples, or none and the errors are listed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file; `licence` is that of the data set the format is of, as its card gives it."""
+    """One file format; `licence` is the licence of the format's dataset, as given on its card."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Format:
 FORMATS = {
     one.name: one
     for one in (
-        Format("when2call", "nvidia/When2Call, where no call is due", when2call.convert, "cc-by-4.0"),
+        Format("when2call", "nvidia/When2Call, rows that require no call", when2call.convert, "cc-by-4.0"),
         Format("xlam-irrelevance", "MadeAgents/xlam-irrelevance-7.5k", xlam_irrelevance.convert, "cc-by-4.0"),
         Format("openai", "OpenAI chat messages with tools", openai.convert),
         Format("bfcl", "BFCL questions with possible answers", bfcl.convert, "apache-2.0"),
@@ -44,19 +44,19 @@ FORMATS = {
 
 
 class ImportRefused(UnreadableData):
-    """A file of which nothing is imported; the message names its first bad lines and counts all."""
+    """A file of which nothing is imported; the message has the number of invalid lines and the first of them."""
 
     def __init__(self, path: Path, lines: list[BadLine]):
         shown = "\n".join(map(str, lines[:SHOWN]))
         more = f"\nand {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
-        told = f"{path}: {len(lines):,} bad; nothing was imported. Take them out, or mend them."
+        told = f"{path}: {len(lines):,} invalid rows; nothing was imported. Fix or remove them."
         super().__init__(f"{told}\n{shown}{more}")
         self.lines = lines
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The examples of a file, each once, how many rows it has, and why others were left out."""
+    """The examples of a file without duplicates, its number of rows, and the reasons for skipped rows."""
 
     examples: list[Example]
     rows: int
@@ -64,7 +64,7 @@ class Imported:
 
 
 def load(path: Path, format: Format, answers: Path | None = None, split: Split | None = None) -> Imported:
-    """Every row of a file as an example; `split` instead of the format's own. Raises UnreadableData, OSError."""
+    """Read every row of a file as an example; `split` overrides the format's split. Raises UnreadableData, OSError."""
     convert, bad = with_answers(path, format, answers), list[BadLine]()
     found: dict[str, Example] = {}
     left_out: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def load(path: Path, format: Format, answers: Path | None = None, split: Split |
         raise UnreadableData(f"{path} has no rows.")
     if not found:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in left_out.items())
-        raise UnreadableData(f"{path}: none of its {number:,} rows is wanted: {reasons}.")
+        raise UnreadableData(f"{path}: none of its {number:,} rows can be imported: {reasons}.")
     return Imported(list(found.values()), number, +left_out)
 
 
@@ -97,21 +97,21 @@ def row_of(row: Row | BadLine) -> Row:
 
 
 def with_answers(path: Path, format: Format, answers: Path | None) -> Convert:
-    """How rows are converted; for BFCL with its possible answers, which lie beside its questions."""
+    """Return the row converter; for BFCL with its possible answers, by default from next to its questions."""
     if format.name != "bfcl":
         if answers:
-            raise UnreadableData(f"The format {format.name} has no file of answers; only bfcl has.")
+            raise UnreadableData(f"The format {format.name} has no answers file; only bfcl has one.")
         return format.convert
     beside = path.parent / "possible_answer" / path.name
     if answers is None and not beside.exists():
         if "irrelevance" in path.name:
             return format.convert
-        raise UnreadableData(f"{beside} is not there: name the file of possible answers with --answers.")
+        raise UnreadableData(f"{beside} does not exist: pass the file of possible answers with --answers.")
     return partial(bfcl.convert, answers=dict(right_answers(answers or beside)))
 
 
 def right_answers(path: Path) -> Iterator[tuple[str, Row]]:
-    """The rows of a file of possible answers, by id. Raises ImportRefused, UnreadableData."""
+    """Yield the rows of a file of possible answers, by id. Raises ImportRefused, UnreadableData."""
     bad = list[BadLine]()
     unit, read = rows(path)
     for number, row in read:
@@ -135,10 +135,10 @@ def make(
     certify: Callable[[list[Example]], list[Example]] = list,
     screen: Screen | None = None,
 ) -> Manifest:
-    """A data set of a file that others made, its examples as `certify` gives them back.
+    """Create a dataset from an external file, with the examples that `certify` returns.
 
-    `servers` names those that `certify` asks; `screen` holds out what benchmarks have. Raises UnreadableData, Taken
-    unless `replacing`, and what `certify` does.
+    `servers` has the names of the servers that `certify` uses; `screen` holds out benchmark data. Raises
+    UnreadableData, Taken unless `replacing`, and what `certify` raises.
     """
     free(folder, replacing)
     found = load(path, format, answers, split)

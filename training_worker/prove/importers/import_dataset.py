@@ -1,4 +1,4 @@
-"""A file read into the folder of a data set: its good lines or nothing, and a report on every bad one."""
+"""Import of an uploaded file into a dataset folder, with a report of every invalid row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..synthesis.manifest import Manifest
 from ..trajectory import Example, UnreadableData, dumps
 from .reader import OURS, Fault, Left, ManifestRow, ParsedRow, ReadOptions, read
 
-if TYPE_CHECKING:  # it brings what benchmarks need
+if TYPE_CHECKING:  # at run time this would import the benchmarks' dependencies
     from ..benchmarks.contamination import Screen
 
 FAULTS = "faults.csv"  # in the job's folder
@@ -31,9 +31,12 @@ REPEATS = "it repeats another"
 
 @dataclass
 class Outcome:
-    """What became of a file's rows. `told` is the digest its last line tells, `same` whether it is that of what came
-    in; None where there is no such line. `other_code` replay, and were made with other code of their servers.
-    `contamination` says what is held out because a benchmark has it (benchmarks/contamination.py)."""
+    """The result of an import, by counts of rows.
+
+    `told` is the content digest in the file's last line, `same` whether it matches the imported content; None without
+    such a line. `other_code` counts examples that replay but were made with other server code. `contamination` says
+    what is held out because a benchmark contains it (benchmarks/contamination.py).
+    """
 
     rows: int = 0
     good: int = 0
@@ -54,24 +57,24 @@ class Outcome:
 
 
 class NothingImported(UnreadableData):
-    """A file of which nothing came in; the message says why and what to do."""
+    """A file from which nothing was imported; the message says why and what to do."""
 
 
 class Importing:
-    """One pass over a file's rows: good ones go to files as they come, bad ones to a report."""
+    """One pass over a file's rows: valid rows are streamed to the dataset's files, invalid rows to a report."""
 
     def __init__(
         self, folder: Path, asked: ReadOptions, progress: Callable[[int, int], None], screen: Screen | None = None
     ):
-        """`progress` hears how many rows were read, and how many bytes of lines; `screen` holds benchmarks out."""
+        """Set up the import; `progress` gets the rows and bytes read so far, `screen` holds out benchmark data."""
         self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
         self.screen = screen
         self.outcome, self.running = Outcome(), Running()
-        self.contents: dict[str, str] = {}  # a digest by id: a file's rows do not fit into memory
-        self.examples_kept: set[str] = set()  # ids of what attempts were asked
+        self.contents: dict[str, str] = {}  # digests by id, because a file's rows may not fit into memory
+        self.examples_kept: set[str] = set()  # ids of the rollouts' examples that were written
 
     def into(self, out: Path, files: Sequence[Path], settings: dict[str, Any], *, keep_good: bool) -> Manifest:
-        """Raises NothingImported, UnreadableData, OSError, and what `progress` does."""
+        """Run the import. Raises NothingImported, UnreadableData, OSError, and what `progress` raises."""
         made: Manifest | None = None
         try:
             name, left_out = f"import-{self.asked.format}", self.outcome.left_out
@@ -84,8 +87,8 @@ class Importing:
         if self.outcome.bad and not keep_good:
             forget(out)
             raise NothingImported(
-                f"{self.outcome.bad:,} of {self.outcome.rows:,} rows are bad, and nothing was imported. The report "
-                "says which and why. Mend them, or import the good ones alone."
+                f"{self.outcome.bad:,} of {self.outcome.rows:,} rows are invalid; nothing was imported. The report "
+                "lists them with reasons. Fix them, or import only the valid rows."
             )
         if not self.outcome.good:
             forget(out)
@@ -96,12 +99,14 @@ class Importing:
 
     def why_nothing(self) -> str:
         reasons = [f"{reason} ({count:,})" for reason, count in self.outcome.left_out.items() if count]
-        bad = [f"bad, as the report says ({self.outcome.bad:,})"] if self.outcome.bad else []
-        return f"Of its rows ({self.outcome.rows:,}) none came in: {', '.join(reasons + bad) or 'there are none'}."
+        bad = [f"invalid, see the report ({self.outcome.bad:,})"] if self.outcome.bad else []
+        return f"None of its {self.outcome.rows:,} rows was imported: {', '.join(reasons + bad) or 'it has no rows'}."
 
     def examples(self, out: Path, files: Sequence[Path], settings: dict[str, Any]) -> Iterator[Example]:
-        """Each example to keep. Attempts are written beside, and what several were asked comes once. In the end the
-        settings say what the benchmarks have."""
+        """Yield the examples to write; rollouts go to a file of their own, and their shared example is yielded once.
+
+        At the end the result of the benchmark screen is added to the settings.
+        """
         out.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             faults = stack.enter_context((self.folder / FAULTS).open("w", encoding="utf-8-sig", newline=""))
@@ -127,14 +132,14 @@ class Importing:
     def count(self) -> None:
         self.outcome.rows += 1
         if self.outcome.rows > MOST_ROWS + 1:
-            raise UnreadableData(f"It has more than {MOST_ROWS:,} rows, which is the most. Give it in parts.")
+            raise UnreadableData(f"It has more than {MOST_ROWS:,} rows, which is the limit. Split the file.")
         self.progress(self.outcome.rows, self.bytes)
 
     def passed(self, size: int) -> None:
         self.bytes += size
 
     def fresh(self, found: ParsedRow) -> Example | Collected | None:
-        """What a row makes, under an id of its own; None where it repeats another."""
+        """Return the example or rollout of a row under a unique id; None if it repeats another."""
         self.outcome.other_code += not found.same_code
         made = found.made
         says = contents_of(made) if isinstance(made, Example) else sha256(dumps(made).encode()).hexdigest()
@@ -163,7 +168,7 @@ class Importing:
 
 
 def renamed(made: Example | Collected, says: str) -> Example | Collected:
-    """The same under an id that its contents name."""
+    """Return the same record under an id that includes a hash of its contents."""
     return replace(made, id=f"{made.id[:33]}-{sha256(says.encode()).hexdigest()[:6]}")
 
 

@@ -1,6 +1,6 @@
-"""The OpenAI chat format with tools: a row has `messages` and `tools`.
+"""The importer for the OpenAI chat format with tools: a row has `messages` and `tools`.
 
-What the assistant says beside its calls is not kept, nor are images.
+Assistant text next to tool calls is dropped, and so are images.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Chatted(BaseModel):
 
 
 def convert(row: Mapping[str, Any]) -> Conversation:
-    """The conversation of a row. Raises BadRow."""
+    """Convert a row to a conversation. Raises BadRow."""
     found = shaped(Chatted, row)
     if not any(message.role == "assistant" for message in found.messages):
-        raise BadRow("there is no reply of the assistant")
+        raise BadRow("there is no assistant message")
     return Chat().take(found.messages).conversation(tools_of(found.tools or []))

@@ -1,4 +1,4 @@
-"""A file of any known format, row by row: what each makes, or why it makes nothing. Nothing is kept in memory."""
+"""A streaming reader for files of all known formats: each row becomes an example or rollout, or a reason why not."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .rows import Passed, Row, nobody
 
 OURS, COLUMNS = "ours", "columns"
 TITLES = {
-    OURS: "Exported from here",
+    OURS: "PROVE Studio export",
     **{name: one.title for name, one in FORMATS.items()},
-    COLUMNS: "A table: say which column is what",
+    COLUMNS: "Table with a column mapping",
 }
-MOST_LISTED = 800  # characters of the names of all calls
-NO_ANSWERS = "a BFCL question without its ground_truth; import it with manage.py import_data, beside its answers"
+MOST_LISTED = 800  # characters of the comma-separated names of all calls
+NO_ANSWERS = "a BFCL question without its ground_truth; import it with manage.py import_data, next to its answers"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A row that makes nothing: its place, why, and how it begins."""
+    """An invalid row: its number, the reason, and how it begins."""
 
     number: int
     unit: str
@@ -39,7 +39,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Left:
-    """A row that is as it should be and is not wanted."""
+    """A valid row that is not imported."""
 
     number: int
     reason: str
@@ -47,7 +47,7 @@ class Left:
 
 @dataclass(frozen=True)
 class ParsedRow:
-    """What a row makes; `same_code` is False for one made with other code of its servers."""
+    """The example or rollout of a row; `same_code` is False if it was made with other server code."""
 
     number: int
     made: Example | Collected
@@ -60,16 +60,16 @@ class ParsedRow:
 
 @dataclass(frozen=True)
 class ManifestRow:
-    """The last line of an export of ours."""
+    """The last line of a PROVE Studio export."""
 
     content: str
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file: its format, for a table which column is what, and the split, if not the format's own.
+    """The options for reading a file: format, column mapping for a table, and a split that overrides the format's.
 
-    `attempts` says which of the two a file of ours holds; None takes both.
+    `attempts` says whether our own export must have rollouts or demonstrations; None accepts both.
     """
 
     format: str
@@ -81,7 +81,7 @@ class ReadOptions:
 def read(
     files: Sequence[Path], asked: ReadOptions, passed: Passed = nobody
 ) -> Iterator[Fault | Left | ParsedRow | ManifestRow]:
-    """Every row of these files; `passed` hears of the bytes of lines. Raises UnreadableData, OSError."""
+    """Yield the result of each row of these files; `passed` gets the bytes of lines. Raises UnreadableData, OSError."""
     for file in files:
         unit, found = rows_of(file, passed)
         for number, row in found:
@@ -102,12 +102,12 @@ def outcome(row: Row | BadLine, number: int, unit: str, asked: ReadOptions) -> F
 
 
 def own(row: Row, number: int, asked: ReadOptions) -> ParsedRow | ManifestRow:
-    """A line of ours. Raises BadRow."""
+    """Parse a line of our own export. Raises BadRow."""
     if studio_export.is_manifest(row):
         return ManifestRow(str(row[studio_export.MANIFEST].get("content", "")))
     made = studio_export.read(row)
     if asked.attempts is not None and isinstance(made, Collected) != asked.attempts:
-        raise BadRow("attempts and demonstrations do not go into one data set; the first good row said which it holds")
+        raise BadRow("a dataset has either rollouts or demonstrations; its first valid row is of the other kind")
     if asked.split and isinstance(made, Example):
         made = replace(made, split=asked.split)
     require_text(made)
@@ -126,21 +126,21 @@ def converter(row: Row, asked: ReadOptions) -> Convert:
 
 
 def fits(example: Example) -> Example:
-    """The example, if it can be listed and stored. Raises BadRow."""
+    """Return the example if it can be listed and stored. Raises BadRow."""
     called = [call.name for step in example.steps for call in step.calls]
     if odd := next((name for name in called if "," in name), None):
-        raise BadRow(f"it calls {odd[:60]!r}, and the name of a tool has no comma")
+        raise BadRow(f"it calls {odd[:60]!r}, but a tool name cannot have a comma")
     names = ",".join(called)
     if len(names) > MOST_LISTED:
-        raise BadRow(f"the names of its calls have {len(names):,} characters; {MOST_LISTED} is the most")
+        raise BadRow(f"the names of its calls have {len(names):,} characters; the limit is {MOST_LISTED}")
     require_text(example)
     return example
 
 
 def require_text(made: Example | Collected) -> None:
-    """Raises BadRow for what no database takes as text."""
+    """Raise BadRow for text that no database can store."""
     if "\\u0000" in dumps(made):
-        raise BadRow("it has a character, NUL, that no text has")
+        raise BadRow("it contains a NUL character")
 
 
 def start_of(row: Row) -> str:
@@ -148,7 +148,7 @@ def start_of(row: Row) -> str:
 
 
 def format_of(row: Row, name: str = "") -> str:
-    """The format that a row seems to have."""
+    """Guess the format of a row."""
     known = set(row)
     if {"world", "turns", "steps"} <= known or {"example", "rollout"} <= known or "record" in known:
         return OURS
@@ -162,5 +162,5 @@ def format_of(row: Row, name: str = "") -> str:
 
 
 def of_columns(row: Row) -> dict[str, Any]:
-    """The columns of a row, for a table's mapping."""
+    """Return the columns of a row and their guessed mapping."""
     return {"columns": list(row), "guessed": columns.guessed(list(row))}

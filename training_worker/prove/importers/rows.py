@@ -1,7 +1,7 @@
-"""The rows of a file that others made: JSON lines, a JSON array, a table or Parquet, one row in memory at a time.
+"""Streaming readers for external files: JSON Lines, a JSON array, a table or Parquet, one row in memory at a time.
 
-What is in it is untrusted: a row is parsed, bounded in size, depth, values and columns, and what is none is named with
-its place. Parquet is decoded by a child process (decode.py), for its size says nothing about what it unpacks to.
+The content is untrusted: a row is parsed under limits on size, depth, values and columns, and an invalid row is
+reported with its position. A child process (decode.py) decodes Parquet, because its unpacked size is unknown.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Row = dict[str, Any]
 Passed = Callable[[int], None]
 MOST_LINE = 8_000_000  # bytes of a line, or characters of an item or a table's row
 MOST_PLAIN = 4 << 30  # bytes of all rows
-MOST_VALUES = 100_000  # of a row, those in its lists and objects included
+MOST_VALUES = 100_000  # of a row, including nested values
 MOST_COLUMNS, LONGEST_COLUMN = 500, 200  # of a table, and characters of a column's name
 DEEPEST = 64
 PARQUET = b"PAR1"
 DECODER = "training_worker.prove.importers.decode"
-START, PIECE = 4096, 1 << 16  # bytes that say what a file is, and characters of an array that are read at once
+START, PIECE = 4096, 1 << 16  # bytes for the file type, and characters of an array read at a time
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def nobody(size: int) -> None:
-    """Wants to know of no bytes."""
+    """Ignore the number of bytes; the default callback."""
 
 
 def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
-    """What a row is called (line, item, row), and each with its number, from 1, or what is wrong with it.
+    """Return the unit of a row (line, item, row), and the numbered rows, from 1, with a BadLine for an invalid one.
 
-    `passed` hears of the bytes of each line. Raises UnreadableData and OSError, also on the way.
+    `passed` gets the bytes of each line. Raises UnreadableData and OSError, also during iteration.
     """
     with path.open("rb") as file:
         start = file.read(START).lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -47,7 +47,7 @@ def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, 
 
 
 def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | BadLine]]:
-    """The rows of JSON lines; blank lines are passed over."""
+    """Yield the rows of JSON Lines; blank lines are skipped."""
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MOST_LINE + 1):
@@ -61,12 +61,12 @@ def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | 
 
 
 def array_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """The items of a JSON array. Raises UnreadableData."""
+    """Yield the items of a JSON array. Raises UnreadableData."""
     decoder, number = json.JSONDecoder(parse_constant=refuse), 0
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(START)
-            at = after_space(text, 0) + 1  # behind the bracket
+            at = after_space(text, 0) + 1  # after the bracket
             while True:
                 try:
                     at = after_space(text, at)
@@ -84,20 +84,20 @@ def array_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
                     continue
                 if text[following] == "]":
                     if (text[following + 1 :] + file.read(PIECE)).strip(" \t\r\n"):
-                        raise UnreadableData(f"{path} has something after its JSON array.")
+                        raise UnreadableData(f"{path} has text after its JSON array.")
                     return
                 at = following + 1
     except UnicodeDecodeError as error:
-        raise UnreadableData(f"{path} is no text in UTF-8: {one_line(error)}.") from None
+        raise UnreadableData(f"{path} is not UTF-8 text: {one_line(error)}.") from None
     except (ValueError, RecursionError) as error:
-        raise UnreadableData(f"{path} begins as a JSON array and is none: {one_line(error)}.") from None
+        raise UnreadableData(f"{path} is not a valid JSON array: {one_line(error)}.") from None
 
 
 def item(path: Path, number: int, value: Any) -> Row | BadLine:
     try:
         require_text(value)
     except (ValueError, RecursionError) as error:
-        return BadLine(str(path), number, f"no JSON ({one_line(error)}).", "item")
+        return BadLine(str(path), number, f"not valid JSON ({one_line(error)}).", "item")
     return checked(path, number, "item", value)
 
 
@@ -107,7 +107,7 @@ def after_space(text: str, at: int) -> int:
 
 
 def more(file: TextIO, text: str, error: ValueError) -> str:
-    """What is there of an item and as much again. Raises the error where that is all or too long."""
+    """Return the partial item with as much text again. Raises the error at the end of the file or for a long item."""
     if len(text) > MOST_LINE:
         raise ValueError(f"an item of more than {MOST_LINE:,} characters, or {one_line(error)}")
     piece = file.read(max(PIECE, len(text)))
@@ -117,7 +117,7 @@ def more(file: TextIO, text: str, error: ValueError) -> str:
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """The rows of comma-, semicolon- or tab-separated text with a header, by the line each ends at.
+    """Yield the rows of comma-, semicolon- or tab-separated text with a header, numbered by their last line.
 
     Raises UnreadableData.
     """
@@ -131,7 +131,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
             header = next(reader, [])
             if len(header) < 2 or len(set(header)) < len(header):
                 raise UnreadableData(
-                    "It is neither JSON nor a table: its first line has to name at least two columns, each once."
+                    "It is neither JSON nor a table: its first line must name at least two columns, each once."
                 )
             if wrong := wrong_columns(header):
                 raise UnreadableData(f"{wrong[0].upper()}{wrong[1:]}")
@@ -141,16 +141,16 @@ def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
                 if len(cells) == len(header):
                     yield reader.line_num, checked(path, reader.line_num, "line", dict(zip(header, cells, strict=True)))
                 elif cells:
-                    reason = f"{len(cells)} cells, where the header has {len(header)}."
+                    reason = f"{len(cells)} cells, but the header has {len(header)}."
                     yield reader.line_num, BadLine(str(path), reader.line_num, reason)
     except UnicodeDecodeError as error:
-        raise UnreadableData(f"It is no text in UTF-8 (byte {error.start:,}). Save it as UTF-8.") from None
+        raise UnreadableData(f"It is not UTF-8 text (byte {error.start:,}). Save it as UTF-8.") from None
     except csv.Error as error:
-        raise UnreadableData(f"It is no table: {one_line(error)}.") from None
+        raise UnreadableData(f"It is not a valid table: {one_line(error)}.") from None
 
 
 class Lines:
-    """The lines of a table; `read` counts the characters of the row that they are part of. Raises UnreadableData."""
+    """An iterator over the lines of a table; `read` counts the characters of the current row. Raises UnreadableData."""
 
     def __init__(self, file: TextIO):
         self.file, self.read = file, 0
@@ -162,14 +162,14 @@ class Lines:
         line = self.file.readline(MOST_LINE + 1)
         self.read += len(line)
         if self.read > MOST_LINE:
-            raise UnreadableData(f"A row of the table has more than {MOST_LINE:,} characters, which is the most.")
+            raise UnreadableData(f"A row of the table has more than {MOST_LINE:,} characters, which is the limit.")
         if not line:
             raise StopIteration
         return line
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """The rows that a child decodes. Raises UnreadableData."""
+    """Yield the rows of a Parquet file, decoded by a child process. Raises UnreadableData."""
     try:
         yield from decoded_here(path) if sandbox.inside else decoded_by_a_child(path)
     except UnreadableData as why:
@@ -188,7 +188,7 @@ def decoded_by_a_child(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
     for number, line in enumerate(sandbox.lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1), 1):
         size += len(line)
         if size > MOST_PLAIN:
-            raise UnreadableData(f"Its rows unpack to more than {MOST_PLAIN:,} bytes, the most. Give it in parts.")
+            raise UnreadableData(f"Its rows unpack to more than {MOST_PLAIN:,} bytes, the limit. Split the file.")
         yield number, parsed(path, number, "row", line)
 
 
@@ -196,32 +196,32 @@ def parsed(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:
     try:
         return checked(path, number, unit, strict(line))
     except (ValueError, RecursionError) as error:
-        return BadLine(str(path), number, f"no JSON ({one_line(error)}).", unit)
+        return BadLine(str(path), number, f"not valid JSON ({one_line(error)}).", unit)
 
 
 def checked(path: Path, number: int, unit: str, row: Any) -> Row | BadLine:
     if not isinstance(row, dict):
-        return BadLine(str(path), number, "no JSON object.", unit)
+        return BadLine(str(path), number, "not a JSON object.", unit)
     if wrong := wrong_columns(row):
         return BadLine(str(path), number, wrong, unit)
     if count_values(row) > MOST_VALUES:
-        return BadLine(str(path), number, f"more than {MOST_VALUES:,} values in it.", unit)
+        return BadLine(str(path), number, f"it has more than {MOST_VALUES:,} values.", unit)
     if depth(row) > DEEPEST:
-        return BadLine(str(path), number, f"nested deeper than {DEEPEST}.", unit)
+        return BadLine(str(path), number, f"nested deeper than {DEEPEST} levels.", unit)
     return row
 
 
 def wrong_columns(names: Collection[str]) -> str:
-    """Why these are too many or too long for the columns of a table; "" where they are not."""
+    """Return why these column names are too many or too long; "" if they are not."""
     if len(names) > MOST_COLUMNS:
-        return f"{len(names):,} columns, and {MOST_COLUMNS:,} are the most. Leave out those that you don't need."
+        return f"{len(names):,} columns; the limit is {MOST_COLUMNS:,}. Remove the columns that you don't need."
     if longest := next((name for name in names if len(name) > LONGEST_COLUMN), ""):
-        return f"a column's name begins {longest[:40]!r} and has more than {LONGEST_COLUMN} characters."
+        return f"a column name that starts with {longest[:40]!r} has more than {LONGEST_COLUMN} characters."
     return ""
 
 
 def count_values(value: Any) -> int:
-    """How many values lists and objects hold, at any depth."""
+    """Count the values in lists and objects, at any depth."""
     count, waiting = 0, [value]
     while waiting and count <= MOST_VALUES:
         one = waiting.pop()
@@ -232,19 +232,19 @@ def count_values(value: Any) -> int:
 
 
 def strict(text: str | bytes) -> Any:
-    """A JSON value. Raises ValueError or RecursionError also for what only Python takes: NaN, half a surrogate pair."""
+    """Parse a JSON value. Raises ValueError or RecursionError, also for NaN and lone surrogates."""
     value = json.loads(text, parse_constant=refuse)
     require_text(value)
     return value
 
 
 def require_text(value: Any) -> None:
-    """Raises ValueError for half a surrogate pair, and a number that JSON has not."""
+    """Raise ValueError for lone surrogates and for numbers that JSON does not have."""
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The first rows of a file that is to be imported: read once, by a child process, and kept beside the file."""
+"""The first rows of an import file, read once by a child process and cached in a folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .rows import DECODER, Row
 
 SAMPLE, REFUSED = "sample.json", "refused.txt"
 FIRST = 20  # rows
-LARGEST = 2 << 20  # characters of JSON of all rows together; the first may have more by itself
-Line = tuple[int, Row | None, str]  # its number, and the row or why it is none
+LARGEST = 2 << 20  # JSON characters of all rows together; the first row alone may have more
+Line = tuple[int, Row | None, str]  # number, and the row or the reason why it is invalid
 
 
 def written(unit: str, lines: Sequence[Line]) -> str:
@@ -22,7 +22,7 @@ def written(unit: str, lines: Sequence[Line]) -> str:
 
 
 def first_rows(path: Path, folder: Path) -> tuple[str, list[tuple[int, Row | BadLine]]]:
-    """What a row of the file is called, and the first ones; the folder keeps them. Raises UnreadableData, OSError."""
+    """Return a row's unit and the first rows of a file, cached in the folder. Raises UnreadableData, OSError."""
     kept, refused = folder / SAMPLE, folder / REFUSED
     if refused.is_file():
         raise UnreadableData(refused.read_text("utf-8"))

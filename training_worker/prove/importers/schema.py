@@ -1,6 +1,6 @@
-"""Tools as others write them, as JSON Schema: BFCL's and xLAM's types have Python's names, xLAM's parameters lie flat.
+"""Conversion of external tool schemas to JSON Schema: BFCL and xLAM use Python type names, xLAM flat parameters.
 
-Only what is known to be well-formed is kept, so that the form of a call can be judged by it.
+Only parts that are known to be well-formed are kept, so that calls can be validated against the schema.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ LONGEST_NAME = 200
 
 
 class BadSchema(Exception):
-    """A tool without a name, or with a schema that is none; the message says which and why."""
+    """A tool without a name or with an invalid schema; the message names the tool and the fault."""
 
 
 def tool_of(given: Any) -> ForeignTool:
-    """A tool: the function itself, or with "type": "function" around it. Raises BadSchema."""
+    """Parse a tool: the function itself, or the function inside "type": "function". Raises BadSchema."""
     inner = given.get("function") if isinstance(given, dict) else None
     told = inner if isinstance(inner, dict) else given
     name = told.get("name") if isinstance(told, dict) else None
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise BadSchema(f"a tool has no name of 1 to {LONGEST_NAME} characters")
+        raise BadSchema(f"a tool must have a name of 1 to {LONGEST_NAME} characters")
     parameters = told.get("parameters") or told.get("input_schema") or {}
     if not isinstance(parameters, dict):
-        raise BadSchema(f"the parameters of {name} are no object")
-    outer = told.get("required")  # When2Call has it beside the parameters
+        raise BadSchema(f"the parameters of {name} are not an object")
+    outer = told.get("required")  # When2Call has it next to the parameters
     return ForeignTool(name, text(told.get("description")), parameters_of(parameters, outer))
 
 
 def parameters_of(given: dict[str, Any], outer: Any = None) -> dict[str, Any]:
-    """The schema of a tool's arguments, always an object's."""
+    """Return the schema of a tool's arguments, always of type object."""
     if flat(given):
         required = [name for name, part in given.items() if is_required(part)]
         return {"type": "object", "properties": schemas(given), "required": required}
@@ -52,7 +52,7 @@ def parameters_of(given: dict[str, Any], outer: Any = None) -> dict[str, Any]:
 
 
 def flat(given: dict[str, Any]) -> bool:
-    """Whether parameters lie side by side, as xLAM's do; one may be called "type" or "properties"."""
+    """Return whether the parameters are flat, as in xLAM; one may be called "type" or "properties"."""
     inside = given.get("properties")
     if isinstance(given.get("type"), str):
         return False
@@ -60,14 +60,14 @@ def flat(given: dict[str, Any]) -> bool:
 
 
 def is_required(part: Any) -> bool:
-    """xLAM marks a parameter as optional by its type ("str, optional") or by a default."""
+    """Return whether an xLAM parameter is required: it is optional by its type ("str, optional") or by a default."""
     if not isinstance(part, dict):
         return True
     return part.get("default") is None and "optional" not in str(part.get("type", "")).lower()
 
 
 def schema(given: Any) -> dict[str, Any]:
-    """A schema of what is understood of another; `{}`, anything, where nothing is."""
+    """Return the known parts of a schema as JSON Schema; `{}`, which allows anything, if none is known."""
     if isinstance(given, str):
         given = {"type": given}
     if not isinstance(given, dict):
@@ -102,12 +102,12 @@ def schemas(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def kind(name: str) -> str:
-    """JSON Schema's name of a type, empty for one that is not known: "str, optional" and "List[int]" are."""
+    """Return the JSON Schema name of a type such as "str, optional" or "List[int]"; "" for an unknown type."""
     return TYPES.get(name.split(",")[0].split("[")[0].strip().lower().removeprefix("typing."), "")
 
 
 def names(given: Any) -> list[str]:
-    """The texts of a list, or the one text."""
+    """Return the strings of a list, or the single string."""
     listed: Iterable[Any] = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     return [name for name in listed if isinstance(name, str)]
 

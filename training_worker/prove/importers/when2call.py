@@ -1,8 +1,8 @@
-"""When2Call (nvidia/When2Call): questions for which no tool should be called, because none fits or a value is missing.
+"""The When2Call importer (nvidia/When2Call): questions that need no call, because no tool fits or a value is missing.
 
-Its files differ: of the test files a row has `question`, `correct_answer` and `answers` (they are a benchmark, so they
-come as held-out examples), of train_pref `messages` and `chosen_response`, of train_sft `messages` with the reply.
-Rows in which a call is due are left out.
+The files differ: rows of the test files have `question`, `correct_answer` and `answers` (a benchmark, so they are
+imported as held-out), rows of train_pref have `messages` and `chosen_response`, and rows of train_sft have `messages`
+with the reply. Rows that require a call are skipped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Training(BaseModel):
 
 
 def convert(row: Mapping[str, Any]) -> Conversation:
-    """The conversation of a row. Raises BadRow, LeftOut."""
+    """Convert a row to a conversation. Raises BadRow, LeftOut."""
     if "correct_answer" in row:
         return of_question(shaped(Question, row))
     found = shaped(Training, row)
@@ -43,7 +43,7 @@ def convert(row: Mapping[str, Any]) -> Conversation:
     if messages and CALLS in messages[-1].text:
         raise LeftOut(CALL_DUE)
     if not messages or messages[-1].role != "assistant":
-        raise BadRow("there is no reply of the assistant")
+        raise BadRow("there is no assistant message")
     if any(message.tool_calls or message.role == "tool" for message in messages):
         raise LeftOut(CALL_DUE)
     return Chat().take(messages).conversation(tools_of(found.tools))

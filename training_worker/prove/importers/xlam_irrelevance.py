@@ -1,6 +1,6 @@
-"""xLAM-irrelevance (MadeAgents/xlam-irrelevance-7.5k): queries whose tool was taken off the list.
+"""The xLAM-irrelevance importer (MadeAgents/xlam-irrelevance-7.5k): queries whose matching tool was removed.
 
-A row has `query`, and `tools` and `answers` as JSON text; no answers, no call.
+A row has `query`, and `tools` and `answers` as JSON text; a row without answers requires no call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Query(BaseModel):
 
 
 def convert(row: Mapping[str, Any]) -> Conversation:
-    """The conversation of a row. Raises BadRow, LeftOut."""
+    """Convert a row to a conversation. Raises BadRow, LeftOut."""
     found = shaped(Query, row)
     if loaded(found.answers or "[]", "answers"):
         raise LeftOut(CALL_DUE)

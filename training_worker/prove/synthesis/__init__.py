@@ -1,1 +1,1 @@
-"""From live servers to replay-validated conversations, without a language model."""
+"""Synthesis of replay-validated conversations from live servers; no language model is needed."""

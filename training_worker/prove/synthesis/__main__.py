@@ -1,4 +1,4 @@
-"""Make a data set by itself: `python -m training_worker.prove.synthesis --count 1000 --out train.jsonl`."""
+"""Stand-alone dataset synthesis: `python -m training_worker.prove.synthesis --count 1000 --out train.jsonl`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m training_worker.prove.synthesis", description=__doc__)
     parser.add_argument("--count", type=int, default=1_000, help="conversations to make")
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
-    parser.add_argument("--servers", default=",".join(SERVERS), help="whose tools, comma-separated; all by default")
+    parser.add_argument("--servers", default=",".join(SERVERS), help="comma-separated; all by default")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
-    parser.add_argument("--seed", type=int, choices=range(40), default=0, metavar="0..39", help="worlds of their own")
+    parser.add_argument("--seed", type=int, choices=range(40), default=0, metavar="0..39", help="selects the worlds")
     parser.add_argument(
         "--candidates",
         type=int,
         choices=range(5, 100),
         default=TINY.most,
         metavar="5..99",
-        help="most tools a conversation may see",
+        help="maximum number of tools offered per conversation",
     )
     options = parser.parse_args(argv)
     servers = options.servers.split(",")
     if unknown := [name for name in servers if name not in SERVERS]:
-        parser.error(f"there is no server {unknown[0]!r}; there are {', '.join(SERVERS)}")
+        parser.error(f"unknown server {unknown[0]!r}; known servers: {', '.join(SERVERS)}")
     recipe = Recipe(options.seed, knobs=replace(TINY, most=options.candidates))
 
     with counted("conversations") as progress:

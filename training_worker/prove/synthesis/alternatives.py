@@ -1,4 +1,4 @@
-"""Alternative look-ups: other read-only calls that show what later steps take from a look-up of the ground truth."""
+"""Alternative look-ups: other read-only calls that show what later steps take from a ground-truth look-up."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..reward.values import differing
 from ..trajectory import Alternative, Example, Json, ToolCall
 from .resolver import ObservedLeaf, Origin, describe_parameter, resolve, unresolved
 
-MOST_CALLS = 40  # that are run for an example
-MOST_ALTERNATIVES = 6  # of a look-up
-MOST_VALUES = 3  # that are tried for a parameter
+MOST_CALLS = 40  # run per example
+MOST_ALTERNATIVES = 6  # per look-up
+MOST_VALUES = 3  # tried per parameter
 
 Place = tuple[int, int]
 """The position of a call: its step and the call in it."""
@@ -47,11 +47,11 @@ class Lookup:
 
 
 def find_alternatives(example: Example, lookups: Collection[ToolCall]) -> tuple[Alternative, ...]:
-    """Return other calls that do as well as the look-ups of an example, sorted by position, at most six for each.
+    """Return calls that can replace the look-ups of an example, sorted by position, at most six for each.
 
     An alternative shows all that later steps take from the look-up, and without the look-up every value of the example
-    can still be derived. Reads change nothing, so later calls are answered as before. A call of the same tool that only
-    adds arguments to the look-up is none, since it matches the look-up itself.
+    can still be derived. Reads change nothing, so later observations stay the same. A call of the same tool that only
+    adds arguments to the look-up is not an alternative, since it matches the look-up itself.
 
     Args:
         example: Example that replays.
@@ -65,7 +65,7 @@ def find_alternatives(example: Example, lookups: Collection[ToolCall]) -> tuple[
 
 
 def find_faults(example: Example) -> Iterator[str]:
-    """Yield a sentence for each alternative of an example that does not show what is taken from its look-up."""
+    """Yield a message for each alternative of an example that does not show the values taken from its look-up."""
     if not example.alternatives:
         return
     taken = find_taken(example)
@@ -73,7 +73,7 @@ def find_faults(example: Example) -> Iterator[str]:
     for one, world in zip(ordered, worlds_before(example, [one.step for one in ordered]), strict=True):
         values = [origin.value for origin in taken.get((one.step, one.call), ())]
         if one.other.name not in example.candidates or show(world, one.other, values) is None:
-            yield f"{one.other.name} does not show what is taken from step {one.step}"
+            yield f"{one.other.name} does not show the values taken from step {one.step}"
 
 
 def worlds_before(example: Example, steps: Sequence[int]) -> Iterator[World]:
@@ -135,7 +135,7 @@ def collect_numbers(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
 
 
 def search(example: Example, lookup: Lookup, world: World, most: int) -> Iterator[Alternative]:
-    """Yield the alternatives to a look-up among so many calls, which are run in a world just before it."""
+    """Yield the alternatives to a look-up among at most `most` calls, which run in the world just before it."""
     passed = [lookup.call]
     for other in islice((one for one in propose(example, lookup) if not is_covered(one, passed)), most):
         text = show(world, other, lookup.taken)
@@ -147,12 +147,12 @@ def search(example: Example, lookup: Lookup, world: World, most: int) -> Iterato
 
 
 def is_covered(call: ToolCall, others: Sequence[ToolCall]) -> bool:
-    """Return whether a call is one of some others, perhaps with more arguments, so that it matches that one."""
+    """Return whether a call equals one of some others or adds arguments to it, so that it matches that one."""
     return any(one.name == call.name and not differing(one.arguments or {}, call.arguments or {}) for one in others)
 
 
 def show(world: World, call: ToolCall, values: Collection[Json]) -> str | None:
-    """Return the answer to a read-only call if it shows all of some values."""
+    """Return the observation of a read-only call if it shows all of some values, else None."""
     if call.name not in TOOLS or TOOLS[call.name][1].writes:
         return None
     reply = world.call(call.name, call.arguments or {})
@@ -160,7 +160,7 @@ def show(world: World, call: ToolCall, values: Collection[Json]) -> str | None:
 
 
 def swap(example: Example, place: Place, other: ToolCall, text: str) -> Example:
-    """Return an example with another call, and its observation, in the place of one of the ground truth."""
+    """Return an example with one ground-truth call and its observation replaced."""
     step, at = place
     one = example.steps[step]
     calls, texts = list(one.calls), list(one.observations)

@@ -1,4 +1,4 @@
-"""Numbers in the assistant's texts: each is shown, said or counted, or is the sum of numbers that the text names."""
+"""Check of the numbers in the assistant's texts: each must be shown, said, counted or a sum of numbers in the text."""
 
 from __future__ import annotations
 

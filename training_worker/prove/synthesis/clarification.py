@@ -1,11 +1,11 @@
-"""Conversations of the kind missing_function: a value or a tool is missing, and the right act depends on which.
+"""Conversations of the kind missing_function: a value or a tool is missing, and the sort decides the correct act.
 
 asked: the user leaves a required value open, and the assistant asks for it (level "missing" of any dialogue).
-looked_up: a required value is unsaid, but there is only one that fits, which a look-up shows: asking would be wrong.
-default: an optional value is unsaid, and the call does without it.
-arrives: the tool of a wish is hidden at first, and offered in a later turn, in which the user comes back to the wish.
-declined: the tool of the one wish is hidden.
-partly: the same in the midst of other wishes, which are served; it counts as declined.
+looked_up: a required value is unsaid, but a look-up shows the only one that fits, so asking would be wrong.
+default: an optional value is unsaid, and the call omits it.
+arrives: the tool of a wish is hidden at first and offered in a later turn, in which the user returns to the wish.
+declined: the tool of the only wish is hidden.
+partly: as declined, among other wishes that are served; it counts as declined.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .replies import closing_text
 from .sampler import NothingFits, StepRefused
 from .state_machine import Lesson, Move
 
-PLANS = 16  # that are tried in one trial
-PLANS_ABOUT = 4  # of these, that are about the tool that is due; few tools have what some sorts need
-ABOUT = 0.5  # of the hidden tools are the one that the conversation is about, where it can be hidden
+PLANS = 16  # tried per trial
+PLANS_ABOUT = 4  # of these, about the tool in turn; few tools have what some sorts need
+ABOUT = 0.5  # share of hidden tools that are the conversation's own, where it can be hidden
 MOST_WISHES = 3  # of a conversation in two turns
-LONGEST = 60  # characters of what is said of an entity that need not be named
-RESTATED = 0.6  # of the users who come back to a wish that they said in a clause say it again
+LONGEST = 60  # characters in the description of an entity that the user need not name
+RESTATED = 0.6  # share of users who repeat a wish that they first said as a clause
 RETURNS = (
     "You have a new tool now. Please do what you could not do before.",
     "There is another tool for you now. Can you do it with that?",
@@ -59,7 +59,7 @@ RESTATEMENTS = (
 
 
 def draw_sort(knobs: Knobs, seed: int, split: Split, index: int) -> Sort:
-    """Return the sort of the conversation of an index, should it be of the kind missing_function."""
+    """Return the sort of the conversation of an index, for the kind missing_function."""
     return Draw("sort", seed, split, index).weighted(tuple(knobs.sorts), tuple(knobs.sorts.values()))
 
 
@@ -99,7 +99,7 @@ class Clarification(Dialogue):
         return turns
 
     def arriving(self) -> list[ScriptedTurn]:
-        """Return turns in the last but one or an earlier of which a wish is declined, and in the next one served."""
+        """Return turns in which a wish is declined, before the last turn, and served in the next turn."""
         wishes, numbers, turns = self.plan.wishes, dict[int, int](), list[ScriptedTurn]()
         at = self.hide(range(len(wishes)))
         count = self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values()))
@@ -137,7 +137,7 @@ class Clarification(Dialogue):
         return ScriptedTurn(words, [*moves, Move(text=text)], declines=True)
 
     def return_to(self, asked: Sequence[Wish]) -> str:
-        """Return what the user says when a tool has arrived for the first of some wishes, which was declined."""
+        """Return the user's text when the tool of the first of some wishes, which was declined, has arrived."""
         if asked[0].phrase[:1].islower() and self.manner.chance(RESTATED):
             words = self.manner.choice(RESTATEMENTS).format(self.request(asked[0], 0, False, None))
         else:
@@ -158,7 +158,7 @@ class Clarification(Dialogue):
 
 
 def split(start: int, end: int, cuts: Sequence[int]) -> list[list[int]]:
-    """Return the numbers from `start` to before `end` in groups, which begin at the cuts among them."""
+    """Return the numbers from `start` up to but excluding `end`, in groups that begin at the cuts."""
     inside = [cut for cut in cuts if start < cut < end]
     return [list(range(a, b)) for a, b in pairwise([start, *inside, end])]
 
@@ -171,7 +171,7 @@ def can_hide(plan: Plan, position: int) -> bool:
 
 
 def can_leave_out(plan: Plan, position: int) -> bool:
-    """Return whether all other calls are answered the same without those of a wish."""
+    """Return whether all other calls have the same observations without those of a wish."""
     own = {at for at, call in enumerate(plan.calls) if call.wish == position}
     others = [call for at, call in enumerate(plan.calls) if at not in own and at > min(own, default=0)]
     if not own or any(call.rests_on & own for call in others):
@@ -215,7 +215,7 @@ def list_rows(data: Any) -> Iterator[Any]:
 
 
 def relies_on_defaults(plan: Plan) -> bool:
-    """Return whether some wish says nothing of what could be said besides what its tool requires."""
+    """Return whether some wish says no optional argument of its tool, although there are some."""
     return any(
         wish.calls and has_default(wish.tool) and wish.arguments.keys() <= set(TOOLS[wish.tool][1].required)
         for wish in plan.wishes
@@ -223,7 +223,7 @@ def relies_on_defaults(plan: Plan) -> bool:
 
 
 def has_default(name: str) -> bool:
-    """Return whether a tool has a parameter with a default, or writes and has one that people say at times."""
+    """Return whether a tool has a parameter with a default, or writes and has an optional one in its phrases."""
     tool, said = TOOLS[name][1], phrases_for(name).tools[name]
     optional = [one for one in tool.input_schema["properties"] if one not in tool.required]
     if any(tool.input_schema["properties"][one].get("default") is not None for one in optional):

@@ -1,4 +1,4 @@
-"""Data sets side by side, such as two teachers' on one recipe (the paper's table 7 trains on each): what one counts."""
+"""Comparison of datasets by counts, such as two teachers' datasets of one recipe (the paper's table 7)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FIRST_TURNS, GRAM = 1_000, 4
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Of the training split, chains only where it says so.
+    """Counts of a dataset's training split.
 
-    `kept` is the share of draws that became a conversation; means are per chain. `distinct` is the share of different
-    groups of four words in 1,000 first turns, `commonest` the share of the commonest first turn, values masked.
+    `kept` is the share of draws that became a conversation; means are per chain. `distinct` is the share of distinct
+    4-grams of words in 1,000 first turns, `commonest` the share of the most common first turn with values masked.
     """
 
     recipe: str
@@ -44,7 +44,7 @@ class Measured:
 
 
 def measure(folder: Path) -> Measured:
-    """What a data set's training split is like. Raises what `folder.read` and `read_lines` do."""
+    """Measure a dataset's training split. Raises what `dataset_folder.read` and `read_lines` raise."""
     manifest = read(folder)
     part = manifest.splits["train"]
     examples = list(read_lines(Example, folder / "train.jsonl"))
@@ -69,20 +69,20 @@ def measure(folder: Path) -> Measured:
 
 
 def mean(values: Iterable[float]) -> float:
-    """The mean; 0 for nothing."""
+    """Return the mean; 0 for no values."""
     known = list(values)
     return fmean(known) if known else 0.0
 
 
 def distinct(texts: Iterable[str], size: int = GRAM) -> float:
-    """Distinct-n: the share of different ones among all groups of `size` words in a row; 0 for nothing."""
+    """Return distinct-n: the share of distinct n-grams of `size` words; 0 if there are none."""
     words = [WORD.findall(text.lower()) for text in texts]
     groups = [tuple(one[place : place + size]) for one in words for place in range(len(one) - size + 1)]
     return len(set(groups)) / len(groups) if groups else 0.0
 
 
 def masked(example: Example) -> str:
-    """The first turn without what belongs to its world: values of its calls, and whatever has a digit."""
+    """Return the first turn with its world's values masked: those of its calls, and words with a digit."""
     text = example.turns[0]
     values = {
         verbalize(value)
@@ -97,11 +97,11 @@ def masked(example: Example) -> str:
 
 
 def commonest(examples: Sequence[Example]) -> float:
-    """The largest share that one masked first turn has of all; 0 for nothing."""
+    """Return the share of the most common masked first turn; 0 for no examples."""
     counts = Counter(map(masked, examples))
     return counts.most_common(1)[0][1] / len(examples) if examples else 0.0
 
 
 def rows(measured: Sequence[Measured]) -> list[list[object]]:
-    """One row for each measure, a column for each data set."""
+    """Return a row for each measure, with a column for each dataset."""
     return [[one.name, *(getattr(each, one.name) for each in measured)] for one in fields(Measured)]

@@ -21,11 +21,11 @@ from .replies import addressed, sentence
 if TYPE_CHECKING:
     from .goals import Planner
 
-COMPARED = 0.55  # of the wishes for a tool that shows a number to compare are about several entities
-SUMS = 0.95  # of these, where the numbers may be added up
-ACTED_ON = 0.8  # of the comparisons and sums are followed by an act on the winner
-LEAST = 10  # a smaller number stands in a row by chance
-TRIED = 8  # tools for that
+COMPARED = 0.55  # share of wishes about several entities, for tools that show a number to compare
+SUMS = 0.95  # share of sums among these, where the numbers may be added up
+ACTED_ON = 0.8  # share of comparisons and sums that are followed by an act on the winner
+LEAST = 10  # smaller numbers may be in a row by chance
+TRIED = 8  # tools tried for the act on the winner
 COUNTS = {2: "two", 3: "three"}
 
 QUESTIONS = (
@@ -72,7 +72,7 @@ WINNER_ANSWERS = (
 
 
 def measures(tool: str) -> Mapping[str, MeasurePhrases]:
-    """Return the numbers that a tool shows and by which entities are compared, by field."""
+    """Return by field the numbers of a tool's results that can be compared."""
     return phrases_for(tool).tools[tool].measures
 
 
@@ -98,8 +98,10 @@ def compare(planner: Planner, wish: Wish) -> None:
 
 
 def values(calls: Sequence[PlannedCall], wish: Wish, name: str) -> list[int]:
-    """Return the numbers that the calls of a wish show in a field, in one currency; none where a look-up before shows
-    them already, one is missing, or only one of them is not zero."""
+    """Return the numbers that the calls of a wish show in a field, in one currency.
+
+    The result is empty where an earlier look-up already shows them, one is missing, or at most one is not zero.
+    """
     results = [json.loads(calls[position].text) for position in wish.calls]
     rows = [(one.sighting and one.sighting.row) or {} for one in wish.each.values()]
     found = [one.get(name) for one in results if isinstance(one, dict)]
@@ -113,7 +115,7 @@ def values(calls: Sequence[PlannedCall], wish: Wish, name: str) -> list[int]:
 
 
 def question(measure: MeasurePhrases, wish: Wish, draw: Draw) -> str:
-    """Return a sentence that asks for what a wish wants to know, with a slot for its parameter."""
+    """Return the user's question for a comparison, with a slot for its parameter."""
     assert wish.comparison
     parameter, count = next(iter(wish.referents)), len(wish.each)
     counted = measure.degree in ("many", "much")
@@ -128,7 +130,7 @@ def question(measure: MeasurePhrases, wish: Wish, draw: Draw) -> str:
 
 
 def choose_winner(planner: Planner) -> bool:
-    """Plan a wish for the one of the entities just compared that has most or least; whether there is one."""
+    """Plan a wish for the winner (most or least) of the entities just compared; return whether there is one."""
     last = planner.wishes[-1]
     others = [call for at, call in enumerate(planner.calls) if call.tool == last.tool and at not in last.calls]
     if last.comparison is None or others or not planner.draw.chance(ACTED_ON):
@@ -154,7 +156,7 @@ def choose_winner(planner: Planner) -> bool:
 
 
 def describe_winner(planner: Planner, one: Referent, position: int, text: str) -> Referent:
-    """Return an entity as the winner that the call at a position shows."""
+    """Return an entity described as the winner that the call at a position shows."""
     assert one.sighting
     sighting = planner.sightings[one.type].get(one.id, one.sighting)
     described = Description(text, "comparison")
@@ -178,7 +180,7 @@ def another_wins(planner: Planner, wish: Wish, winner: Referent, largest: bool) 
 
 
 def act(planner: Planner, name: str, winner: Referent) -> bool:
-    """Plan a wish for a tool that takes the winner; whether that works."""
+    """Plan a wish for a tool that takes the winner; return whether that works."""
     tool, mark = TOOLS[name][1], planner.mark()
     parameter = next(one for one in tool.required if tool.ids.get(one) == winner.type)
     first = len(planner.calls)
@@ -192,7 +194,7 @@ def act(planner: Planner, name: str, winner: Referent) -> bool:
 
 
 def verdict(calls: Sequence[PlannedCall], wish: Wish, draw: Draw) -> str:
-    """Return the assistant's text on a wish for a sum or a winner: all numbers, and what follows from them."""
+    """Return the assistant's text on a sum or a winner: all numbers, and the conclusion."""
     assert wish.comparison
     name, kind = wish.comparison.field, wish.comparison.kind
     phrases = phrases_for(wish.tool)

@@ -1,4 +1,4 @@
-"""One conversation from a seed: world, chain, knobs, teacher, validation; or a reason why this draw gave none."""
+"""Synthesis of one conversation from a seed: world, chain, knobs, teacher, validation, or a reason for dropping it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from .teachers import endpoint
 from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate
 
-FEWEST_STEPS = 2  # of a chain
-TRIES, INSIST = 12, 9  # trials of an index, and those in which some step must need what another shows
-KNOWN = 0.6  # of what a hidden read tells may not stand in one earlier observation
+FEWEST_STEPS = 2  # per chain
+TRIES, INSIST = 12, 9  # trials per index, and those that require a step fed by another one
+KNOWN = 0.6  # largest share of a hidden read's values that one earlier observation may show
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
-SPREAD = 101  # tools from one index to the next, so that few conversations are about many servers
+SPREAD = 101  # step through the tools per index, so that a few conversations cover many servers
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds.
+    """The settings of a dataset. `seed` (0 to 40) separates its worlds from those of other seeds.
 
-    `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each one of its own.
-    `teacher` is the name of a language model at an endpoint that words the conversations; without one the scripted
-    words stand.
+    `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each its own.
+    `teacher` is the name of a language model at an endpoint that words the conversations; without one, the scripted
+    texts remain.
     """
 
     seed: int = 0
@@ -55,22 +55,22 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= LAST_SEED:
-            raise ValueError(f"A recipe's seed is 0 to {LAST_SEED}, not {self.seed}: further on lie held-out worlds.")
+            raise ValueError(f"A recipe's seed is 0 to {LAST_SEED}, not {self.seed}: higher ones are held-out worlds.")
 
     def world(self, split: Split, index: int, trial: int) -> int:
-        """The seed of the world in which this trial of a conversation is made."""
+        """Return the seed of the world for this trial of a conversation."""
         first = self.seed * WORLDS_PER_DATASET + (FIRST_HELD_OUT_SEED if split == "held_out" else 0)
         shared = self.shared(split)
         return first + ((index + trial) % shared if shared else index * TRIES + trial)
 
     def shared(self, split: Split) -> int:
-        """How many worlds the conversations of a split share, or 0."""
+        """Return how many worlds the conversations of a split share, or 0."""
         return self.held_out_worlds if split == "held_out" else self.worlds
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a draw is to give: its number and split, the tool it is about, and, unless free, kind and level."""
+    """The specification of a draw: its index and split, the tool it is about, and kind and level (kind None: drawn)."""
 
     index: int
     split: Split
@@ -88,11 +88,11 @@ def make(
     target: str | None = None,
     model: Endpoint | None = None,
 ) -> tuple[Example | None, list[str]]:
-    """The example of this index, which depends on nothing but what is given; and why draws were dropped.
+    """Return the example of this index, or None, and the reasons of dropped trials. It depends only on the arguments.
 
-    Without a target the index names the tool the chain is drawn around, so that all tools of the graph are asked for
-    equally often. Without a kind one is drawn. A language model words it where the recipe names one as teacher, or one
-    is given. Raises EndpointFailed.
+    Without a target, the index selects the tool the chain is drawn around, so that all tools of the graph occur equally
+    often. Without a kind, one is drawn. A language model words the conversation where the recipe names one as teacher,
+    or one is given. Raises EndpointFailed.
     """
     dropped: list[str] = []
     if recipe.teacher and model is None:
@@ -115,7 +115,7 @@ def make(
 
 
 def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
-    """Plan, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
+    """Plan, run and validate one conversation. Raises NothingFits, StepRefused, Rejected or Stuck."""
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
     kind = asked.kind or draw_kind(knobs, draw)
@@ -123,14 +123,14 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Ex
     level: Level = asked.level if kind == "chain" else "complete"
     if kind == "missing_function":
         level = "missing" if sort == "asked" else level
-        size = "small" if sort == "looked_up" else size  # where more lists have one entity alone
+        size = "small" if sort == "looked_up" else size  # there, more lists have a single entity
     chain = tuple(graph.graph.get("chain", (asked.about,)))
     about = chain[-1]
     task = Task(kind, chain if kind == "chain" else (about,), (), level, manner.choice(knobs.personas), sort)
     own = servers_of(chain) if len(chain) > 1 else draw_servers(graph, about, knobs, draw)
     candidates = draw_toolset(graph, own, kind if task.abstains else "chain", about, knobs, draw)
     if not candidates:
-        raise NothingFits(f"No tool is left to show beside {about}.")
+        raise NothingFits(f"No tool is left to offer besides {about}.")
     servers = servers_of((*candidates, *(name for name in graph if TOOLS[name][0].name in own)))
     world = World.open(recipe.world(asked.split, asked.index, trial), servers, size)
     task = replace(task, candidates=candidates)
@@ -166,26 +166,28 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Ex
     example = with_edges(example)
     require_dependence(example, insist=trial < INSIST)
     if not example.abstains and (unproven := unproven_numbers(example)):
-        raise Rejected(f"An answer has a number that nothing proves: {unproven[0]}.")
+        raise Rejected(f"An answer has a number without a source: {unproven[0]}.")
     example = replace(example, alternatives=find_alternatives(example, teacher.lookups))
     validate(example)
     return example
 
 
 def require_dependence(example: Example, insist: bool) -> None:
-    """Raise Rejected unless steps depend on each other; to `insist` is to require that one feeds another."""
+    """Raise Rejected unless steps depend on each other; `insist` requires that one feeds another."""
     complete = not example.abstains and "partly" not in example.features
     if complete and len(example.steps) < FEWEST_STEPS:
         raise Rejected("Everything is done in one step.")
-    if complete and insist and not example.fed:  # some tools can do no better
-        raise Rejected("No step needs what another one shows.")
+    if complete and insist and not example.fed:  # some tools allow no fed step
+        raise Rejected("No step uses the observation of another one.")
     if not is_dependent(example, strays="second_goal" in example.features):
-        raise Rejected("A later step rests on nothing before it.")
+        raise Rejected("A later step depends on no earlier step.")
 
 
 def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph, position: int) -> None:
-    """Raise Rejected where the shown tools serve the wish whose tool is hidden, where an observation before it has most
-    of the answer, or where that cannot be searched."""
+    """Raise Rejected where the offered tools serve the wish whose tool is hidden.
+
+    Also raise it where an earlier observation has most of the answer, or where the search is not possible.
+    """
     calls = teacher.plan.calls
     hidden = next((call for call in calls if call.wish == position % len(teacher.plan.wishes)), None)
     if hidden and not hidden.writes:

@@ -1,4 +1,4 @@
-"""Corrections: the user takes back a value that was just written, and the tool that can change it now is called."""
+"""Corrections: the user replaces a value that was just written, and the tool that can change it is called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .goals import Planner, rounded
 from .plan import PlannedCall, Referent, Wish
 from .unserved import effect
 
-CORRECTED = 0.7  # of the writes that the world lets one correct
+CORRECTED = 0.7  # share of correctable writes that are corrected
 STEPS = (10_000, 5_000, 1_000, 500, 100, 50, 10, 5)
 FACTORS = (0.5, 0.6, 0.75, 0.8, 1.2, 1.25, 1.5, 2.0)
 FRAMES = {
@@ -61,7 +61,7 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class Correction:
-    """A value that was written and the one that replaces it, with the call that does so and what it is about."""
+    """A new value for a parameter of the last write, with the call that corrects it and the call's referents."""
 
     parameter: str
     value: Any
@@ -71,7 +71,7 @@ class Correction:
 
 
 def correct(planner: Planner) -> bool:
-    """Plan a wish that corrects a value of the write just made; whether there is one."""
+    """Plan a wish that corrects a value of the write just made; return whether there is one."""
     wish, call = planner.wishes[-1], planner.calls[-1]
     plain = call.writes and wish.calls == [len(planner.calls) - 1] and not wish.condition
     if not plain or not wish.referents or "correction" in planner.features or not planner.draw.chance(CORRECTED):
@@ -88,7 +88,7 @@ def correct(planner: Planner) -> bool:
 
 
 def correctable(wishes: Sequence[Wish]) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of the last wish whose said value is the only one of its kind in all, with that kind."""
+    """Yield the last wish's parameters, with kind, whose said value is the only one of its kind among all wishes."""
     kinds = [(name, kind) for wish in wishes for name, kind in said_kinds(wish)]
     for name, kind in said_kinds(wishes[-1]):
         if kind and [one for _, one in kinds].count(kind) == 1:
@@ -104,7 +104,7 @@ def said_kinds(wish: Wish) -> Iterator[tuple[str, str]]:
 
 
 def kind_of(tool: Tool, name: str, value: Any) -> str:
-    """Return the kind of a plain value, as FRAMES has them; "" for one that nobody corrects in a word."""
+    """Return the kind of a plain value, a key of FRAMES; "" for a value that users do not correct briefly."""
     if isinstance(value, bool) or choices(tool, name):
         return "choice"
     if isinstance(value, int):
@@ -127,7 +127,7 @@ def examples(tool: Tool, name: str) -> list[Any]:
 
 
 def another(tool: Tool, name: str, kind: str, old: Any, planner: Planner) -> Any:
-    """Return another value of the same kind as somebody might have meant; None where there is none."""
+    """Return another plausible value of the same kind; None where there is none."""
     draw = planner.draw
     if kind == "number":
         options = another_number(old)
@@ -142,7 +142,7 @@ def another(tool: Tool, name: str, kind: str, old: Any, planner: Planner) -> Any
 
 
 def another_number(old: int) -> list[Any]:
-    """Return numbers near one, as round as it is."""
+    """Return numbers near an old one, rounded like it."""
     if old < 10:
         return [one for one in (old - 2, old - 1, old + 1, old + 2) if one > 0]
     step = next((step for step in STEPS if old % step == 0 and old >= 4 * step), 1)
@@ -151,7 +151,7 @@ def another_number(old: int) -> list[Any]:
 
 
 def another_day(old: str, today: date) -> list[Any]:
-    """Return days, or moments at the same time of day, near one and still ahead."""
+    """Return future days near an old one, or moments at the same time of day."""
     moment = instant_of(old)
     first = moment.date() if moment else date.fromisoformat(old)
     away = [timedelta(days=days) for days in (-2, -1, 1, 2, 3, 7) if first + timedelta(days=days) > today]
@@ -159,8 +159,10 @@ def another_day(old: str, today: date) -> list[Any]:
 
 
 def changes(planner: Planner, wish: Wish, name: str, new: Any) -> Iterator[Correction]:
-    """Yield the calls that may put another value in the place of one just written: the same tool once more, then the
-    tools of its server that take the parameter for what was made."""
+    """Yield the calls that may replace a value just written.
+
+    The same tool comes first, then the tools of its server that take the parameter for the entity just created.
+    """
     yield Correction(name, new, wish.tool, wish.arguments | {name: new}, wish.referents)
     made = {one.type: one for kind in sorted(planner.sightings) for one in planner.created(kind)}
     last = len(planner.calls) - 1
@@ -178,7 +180,7 @@ def changes(planner: Planner, wish: Wish, name: str, new: Any) -> Iterator[Corre
 
 
 def works(call: PlannedCall, one: Correction, planner: Planner) -> bool:
-    """Return whether a correction leaves the world as if the right value had been said at first."""
+    """Return whether a correction leaves the world as if the new value had been said at first."""
     right, corrected = call.before.fork(), planner.world.fork()
     if not right.call(call.tool, call.arguments | {one.parameter: one.value}).ok:
         return False
@@ -186,7 +188,7 @@ def works(call: PlannedCall, one: Correction, planner: Planner) -> bool:
 
 
 def plan(planner: Planner, one: Correction, phrase: str, words: dict[str, str]) -> None:
-    """Plan the wish and the call of a correction, which works."""
+    """Plan the wish and the call of a correction that works."""
     wish = Wish(one.tool, phrase, words | {one.parameter: words["new"]}, [], "corrected", one.referents, one.arguments)
     planner.wishes.append(wish)
     planner.fulfil(wish, one.arguments, [referent for many in one.referents.values() for referent in many])

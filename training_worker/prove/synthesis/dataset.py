@@ -1,4 +1,4 @@
-"""Make a data set of many conversations on all cores; the result is the same whatever the number of processes."""
+"""Synthesis of datasets on all cores; the result does not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .dedup import distinct
 from .shards import SIZE, Draws, Result, Task
 from .worker_pool import Ask, Crew, nobody
 
-ENOUGH = 25  # conversations that a tool should come in
+ENOUGH = 25  # conversations that should use each tool
 FOR_EACH = 6  # draws about a tool for each conversation that it lacks
-RESERVE = 12  # of so many conversations one is drawn only in the second round, about tools that came too seldom
+RESERVE = 12  # one in this many conversations is drawn only in the second round, about rare tools
 EXAMPLE = re.compile(r"(?:train|held_out)-\d+-\d+")
-SPARE = 10  # draws of a kind beyond what lacks of it
-DRAWS = 3  # draws for each conversation that is asked for, at most
+SPARE = 10  # extra draws of a kind beyond the missing ones
+DRAWS = 3  # maximum number of draws per requested conversation
 Progress = Callable[[int, int], None]
-Watch = Callable[[Sequence[Result]], None]  # hears of results as they come, in no order
+Watch = Callable[[Sequence[Result]], None]  # gets results as they arrive, in any order
 
 
 @dataclass
 class Report:
-    """What became of the draws: how many were made and kept, why others were dropped, which tools and lengths occur.
+    """Statistics of the draws: how many were made and kept, why others were dropped, which tools and lengths occur.
 
-    `wanted` is how many conversations were asked for, `asked` how many were drawn for that.
+    `wanted` is the requested number of conversations, `asked` the number of draws for it.
     """
 
     wanted: int = 0
@@ -47,12 +47,12 @@ class Report:
     kinds: Counter[str] = field(default_factory=Counter)
 
     def take(self, drawn: Sequence[Result]) -> list[Example]:
-        """The examples of some draws; why trials were dropped is counted."""
+        """Return the examples of some draws, and count the reasons of dropped trials."""
         self.dropped.update(reasons(drawn))
         return [one.example for one in drawn if one.example]
 
     def shortfall(self) -> str:
-        """Why there are fewer conversations than were asked for; "" where there are enough."""
+        """Return why there are fewer conversations than requested; "" where there are enough."""
         if self.kept >= self.wanted:
             return ""
         reasons = "; ".join(f"{reason} ({count:,} times)" for reason, count in self.dropped.most_common(3))
@@ -64,7 +64,7 @@ class Report:
         )
 
     def tell_of(self, made: list[Example], kept: list[Example]) -> None:
-        """Count what was made and what of it is kept."""
+        """Count the examples made and kept."""
         self.made, self.kept = len(made), len(kept)
         self.kept_by_name_alone = sum(1 for _ in distinct(made, names_only=True))
         for example in kept:
@@ -74,7 +74,7 @@ class Report:
 
 
 def reasons(drawn: Iterable[Result]) -> Iterator[str]:
-    """Why each trial was dropped that was, without what is special about it."""
+    """Yield the reason of each dropped trial, without the details of the trial."""
     for one in drawn:
         for reason in one.dropped:
             kind, what, *_ = (part.strip() for part in [*reason.split(":"), ""])
@@ -96,13 +96,13 @@ def synthesize(
     about: Sequence[str] = (),
     watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
-    """`count` validated, distinct conversations, in the order of their index; on all cores by default.
+    """Return `count` validated, distinct conversations in the order of their index; uses all cores by default.
 
-    More are drawn in place of those that were dropped, until there are enough, two rounds in a row brought none, or
-    DRAWS times as many were drawn: then there are fewer, and the report's `shortfall` says why.
+    Dropped draws are replaced until there are enough, two rounds in a row brought none, or DRAWS times as many were
+    drawn; in the latter cases there are fewer, and the report's `shortfall` says why.
 
-    With `about` the conversations are about these tools in turn, else about all of the graph. Shards that are in the
-    folder are not made again; helpers may be asked for the others.
+    With `about`, the conversations are about these tools in turn, else about all tools of the graph. Shards in the
+    folder are reused; `ask` may have helpers make the others.
     """
     report, seen, barren = Report(wanted=count), 0, 0
     made, unlike = list[Example](), list[Example]()
@@ -128,7 +128,7 @@ def synthesize(
 
 
 def enough(processes: int | None, count: int) -> int:
-    """How many processes the first round of `count` draws keeps busy, of those there may be: by default one a core."""
+    """Return how many processes the first round of `count` draws keeps busy, at most `processes` (one per core)."""
     return max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
 
 
@@ -147,11 +147,10 @@ def assemble(
     ask: Ask = nobody,
     watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
-    """Exactly so many validated, distinct conversations of each kind, in the order of their index.
+    """Return the wanted number of validated, distinct conversations of each kind, in the order of their index.
 
-    More are drawn until there are enough, first about the tools that have come least often. Shards that are in the
-    folder are not made again; helpers may be asked for the others. Raises CannotBeMet when twice in a row a round
-    brings nothing that lacks.
+    More are drawn until there are enough, first about the rarest tools. Shards in the folder are reused; `ask` may have
+    helpers make the others. Raises CannotBeMet when two rounds in a row bring nothing that is missing.
     """
     barren, tally = 0, Tally(wanted, progress)
     report, made, kept = Report(), list[Example](), list[Example]()
@@ -161,7 +160,7 @@ def assemble(
             lacking = {
                 kind: count + (SPARE if kept else -(count // RESERVE)) for kind, count in missing.items() if count
             }
-            about = rare(kept, list(graph)) if kept and not barren else []  # after a barren round any tool will do
+            about = rare(kept, list(graph)) if kept and not barren else []  # after a round without progress, any tool
             tasks = mixed(lacking, report.asked, about)
             report.asked += len(tasks)
             made += report.take(crew.draw(tasks, tally.of_round(missing, watch)))
@@ -179,13 +178,13 @@ def assemble(
 
 
 class Tally:
-    """Tells how many conversations there are of those wanted: never fewer than before, and all only at the end."""
+    """Progress reports on the wanted conversations; they never decrease, and reach the total only at the end."""
 
     def __init__(self, wanted: Mapping[Kind, int], progress: Progress):
         self.total, self.progress, self.told = sum(wanted.values()), progress, 0
 
     def of_round(self, missing: Mapping[Kind, int], watch: Watch) -> Watch:
-        """Counts what a round brings of what is missing, as long as nobody knows what of it repeats another."""
+        """Return a callback that counts a round's results towards the missing ones, before duplicates are known."""
         before, brought = self.total - sum(missing.values()), Counter[Kind]()
 
         def tell(fresh: Sequence[Result]) -> None:
@@ -199,21 +198,21 @@ class Tally:
 
 
 class CannotBeMet(Exception):
-    """A recipe asks for more different conversations than its tools and worlds give; says of which kind, and why."""
+    """A recipe that wants more distinct conversations than its tools and worlds give; the message says why."""
 
     def __init__(self, missing: Mapping[Kind, int], report: Report):
         lacking = ", ".join(f"{count:,} {kind}" for kind, count in missing.items() if count)
         reasons = "; ".join(f"{reason} ({count:,} times)" for reason, count in report.dropped.most_common(5))
         super().__init__(
-            f"{lacking} conversations are lacking after {report.asked:,} draws: new ones repeat what there is. "
-            f"Ask for fewer, or give the recipe more worlds or servers. Most draws failed by: {reasons or 'nothing'}."
+            f"{lacking} conversations are missing after {report.asked:,} draws: new ones repeat existing ones. "
+            f"Request fewer, or give the recipe more worlds or servers. Most draws failed by: {reasons or 'nothing'}."
         )
 
 
 def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> list[Task]:
-    """Tasks from this index on, so many of each kind, each kind spread evenly over the whole.
+    """Return tasks from an index on, with a count for each kind, each kind spread evenly over all tasks.
 
-    The first chains are about these tools, one each; the rest about whichever tool their index names.
+    The first chains are about the given tools, one each, the others about the tool that their index selects.
     """
     places = sorted(((number + 0.5) / count, kind) for kind, count in counts.items() for number in range(count))
     tools = iter(about)
@@ -223,14 +222,14 @@ def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> 
 
 
 def rare(kept: list[Example], tools: list[str]) -> list[str]:
-    """Return the tools that come in too few conversations, the rarest first, each as often as it is to be drawn."""
+    """Return the tools that occur in too few conversations, the rarest first, each repeated once per draw."""
     counts = Counter(name for example in kept for name in {call.name for step in example.steps for call in step.calls})
     rarest = sorted((name for name in tools if counts[name] < ENOUGH), key=lambda name: (counts[name], name))
     return [name for name in rarest for _ in range(FOR_EACH * (ENOUGH - counts[name]))]
 
 
 def first_of_each(examples: Iterable[Example], wanted: Mapping[Kind, int]) -> list[Example]:
-    """The first so many of each kind, in order."""
+    """Return the first wanted examples of each kind, in order."""
     seen: Counter[Kind] = Counter()
     kept = []
     for example in examples:

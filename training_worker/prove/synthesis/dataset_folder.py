@@ -1,6 +1,6 @@
-"""A data set in a folder: its conversations, and a manifest that says what they are and were made with.
+"""Dataset folders: the conversations, and a manifest that describes them and how they were made.
 
-A finished one does not change: what is to be put in its place has to be said, and what was changed by hand is not read.
+A finished dataset is immutable: replacing it must be requested, and a file changed by hand is not read.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MANIFEST = "manifest.json"
 
 
 class Taken(Exception):
-    """A folder that holds another data set, where one is to be made."""
+    """A target folder that already holds another dataset."""
 
 
 class NoAbstention(Exception):
-    """A data set that is to give abstention examples and has none."""
+    """A dataset that should provide abstention examples and has none."""
 
 
 def make(
@@ -48,12 +48,12 @@ def make(
     ask: Ask = nobody,
     watch: Watch = lambda fresh: None,
 ) -> Manifest:
-    """Make the data set of a plan. Its files appear whole, the manifest last.
+    """Make the dataset of a plan. Its files are written atomically, the manifest last.
 
-    What was broken off goes on from its shards; helpers may be asked for others. With `abstention`, the folder of an
-    imported data set, its abstention examples come in the place of our own irrelevant queries, as far as there are
-    enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is at it, and
-    what `read` and `check` do.
+    Interrupted work resumes from its shards; `ask` may have helpers make others. With `abstention`, the folder of an
+    imported dataset, its abstention examples replace synthesized irrelevant queries, as far as there are enough.
+    Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is making it, and what
+    `read` and `check` raise.
     """
     free(folder, replacing)
     settings = settings_of(plan)
@@ -82,7 +82,7 @@ def write(
     split_of: Callable[[Split], tuple[list[Example], Drawn]],
     teacher: str,
 ) -> Manifest:
-    """Write each split as it is made, and the manifest last."""
+    """Write each split as soon as it is made, and the manifest last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     parts = {}
@@ -97,10 +97,10 @@ def write(
 
 
 def free(folder: Path, replacing: bool) -> None:
-    """Raise Taken for a folder with a finished data set, unless it is to be replaced."""
+    """Raise Taken for a folder with a finished dataset, unless it is being replaced."""
     if not replacing and (folder / MANIFEST).exists():
         raise Taken(
-            f"{folder} holds a finished data set. Name another folder with --out, or replace it with --replace."
+            f"{folder} holds a finished dataset. Name another folder with --out, or replace it with --replace."
         )
 
 
@@ -114,13 +114,13 @@ def drawn(report: Report, imported: int) -> Drawn:
 
 
 def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
-    """As many abstention examples of a split of an imported data set as a plan has irrelevant queries, seeded."""
+    """Sample abstention examples of an imported dataset's split, as many as the plan has irrelevant queries."""
     if folder is None:
         return []
     found = [example for example in examples(folder, split) if example.source and example.abstains]
     if split == "train" and not found:
         raise NoAbstention(
-            f"{folder} has no imported training examples in which nothing is to be called. Conversations with calls "
+            f"{folder} has no imported training examples that need no call. Conversations with calls "
             "cannot be replayed, so no recipe takes them; import When2Call or xLAM-irrelevance."
         )
     draw = Draw("abstention", plan.recipe.seed, split)
@@ -129,13 +129,13 @@ def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
 
 
 def spread(own: list[Example], other: list[Example]) -> list[Example]:
-    """Both, each in its order and evenly over the whole."""
+    """Merge two lists, each in its order and spread evenly."""
     places = [((i + 0.5) / len(group), which, i) for which, group in enumerate((own, other)) for i in range(len(group))]
     return [(own, other)[which][i] for _, which, i in sorted(places)]
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of a data set. Raises FileNotFoundError, UnreadableData."""
+    """Read the manifest of a dataset. Raises FileNotFoundError, UnreadableData."""
     path = folder / MANIFEST
     try:
         return loads(Manifest, path.read_bytes())
@@ -143,21 +143,21 @@ def read(folder: Path) -> Manifest:
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"])) or "as a whole"
         raise UnreadableData(
-            f"{path} is no manifest of this version ({where}: {fault['msg']}). Make the data set again."
+            f"{path} is not a manifest of this version ({where}: {fault['msg']}). Make the dataset again."
         ) from None
 
 
 def examples(folder: Path, split: Split) -> Iterator[Example]:
-    """The conversations of a split, once its file is known to be the one that was made. Raises what `check` does."""
+    """Yield the conversations of a split after checking its file. Raises what `check` raises."""
     path = folder / f"{split}.jsonl"
     check(path)
     yield from read_lines(Example, path)
 
 
 def check(path: Path) -> None:
-    """Raise UnreadableData for a file that is not the one that the manifest beside it speaks of, if there is one.
+    """Raise UnreadableData for a file that differs from the manifest next to it, if there is one.
 
-    Raises FileNotFoundError where the file is gone.
+    Raises FileNotFoundError where the file is missing.
     """
     digest = file_digest(path)
     if not (path.parent / MANIFEST).exists():
@@ -165,13 +165,13 @@ def check(path: Path) -> None:
     told = {f"{split}.jsonl": one.sha256 for split, one in read(path.parent).splits.items()}
     if told.get(path.name, digest) != digest:
         raise UnreadableData(
-            f"{path} is not the file that the manifest speaks of: its contents have another hash. "
-            "Take it from where it came, or make the data set again."
+            f"{path} is not the file that the manifest describes: its hash differs. "
+            "Restore the original file, or make the dataset again."
         )
 
 
 def changed(folder: Path, known: Manifest) -> list[str]:
-    """The files of a data set that are not what its manifest says."""
+    """Return the files of a dataset that differ from its manifest."""
     hashes: dict[Split, str] = {
         split: file_digest(path) if (path := folder / f"{split}.jsonl").exists() else "" for split in known.splits
     }
@@ -181,7 +181,7 @@ def changed(folder: Path, known: Manifest) -> list[str]:
 
 
 def format_manifest(known: Manifest) -> str:
-    """The manifest in a few lines."""
+    """Return a summary of the manifest in a few lines."""
     lines = [f"{known.recipe}, seed {known.seed}, servers {known.servers}, content {known.content[:16]}"]
     for split, one in known.splits.items():
         line = (

@@ -1,4 +1,4 @@
-"""Drop conversations that say almost the same: Jaccard similarity of their calls above 0.70 (paper, section 2, step 5).
+"""Deduplication of conversations by Jaccard similarity of their calls above 0.70 (paper, section 2, step 5).
 
 The sets compared hold calls with their grounded arguments. An exact prefix filter finds the pairs worth comparing: sets
 with similarity above t must share one of their |s| - ceil(t |s|) + 1 rarest members.
@@ -17,7 +17,7 @@ THRESHOLD = 0.70
 
 
 def signature(example: Example, names_only: bool = False) -> frozenset[str]:
-    """The calls of an example as a set; an abstention example is its user turns."""
+    """Return the calls of an example as a set; for an abstention example, its user turns."""
     if example.abstains:
         return frozenset(example.turns)
     calls = [call for step in example.steps for call in step.calls]
@@ -31,7 +31,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def distinct(examples: Iterable[Example], threshold: float = THRESHOLD, names_only: bool = False) -> Iterator[Example]:
-    """The examples in order, without those too similar to one already kept."""
+    """Yield the examples in order, without those too similar to an earlier one that was kept."""
     known = list(examples)
     signatures = [signature(example, names_only) for example in known]
     counts = Counter(member for own in signatures for member in own)

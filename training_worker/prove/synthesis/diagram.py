@@ -1,4 +1,4 @@
-"""The state machine as a diagram: `python -m training_worker.prove.synthesis.diagram` draws it into its page."""
+"""Diagram of the state machine: `python -m training_worker.prove.synthesis.diagram` writes it into its page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DRAWN = re.compile(r"(?<=<!-- states: begin -->\n).*(?=<!-- states: end -->)", r
 
 
 def mermaid() -> str:
-    """The groups with their states, and every transition, in Mermaid's language, which GitHub draws."""
+    """Return the groups with their states and all transitions as a Mermaid diagram, which GitHub renders."""
     lines = ["```mermaid", "stateDiagram-v2", "    direction LR"]
     for group, states in GROUPS.items():
         lines.append(f'    state "{group}" as {group.replace(" ", "_")} {{')
@@ -24,7 +24,7 @@ def mermaid() -> str:
 
 
 def drawn(page: str) -> str:
-    """The page with the diagram as the code has it."""
+    """Return the page with the current diagram."""
     return DRAWN.sub(lambda _: mermaid(), page)
 
 

@@ -1,4 +1,4 @@
-"""Whether conversations of a model folder become the ids that its chat template means: checks, each with evidence."""
+"""The audit of a model folder: checks, with evidence, that conversations become the ids its chat template means."""
 
 from .checks import Assembly, Check, Verdict, audit
 from .folder import audit_folder

@@ -1,4 +1,4 @@
-"""`python -m training_worker.trainer.audit FOLDER`: the verdict on a model folder; exit code 1 when a check fails."""
+"""The audit command `python -m training_worker.trainer.audit FOLDER`: its exit code is 1 when a check fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def format_verdict(verdict: Verdict) -> str:
-    """The verdict in lines: the family, then each check with what it means or what is wrong."""
+    """Return the verdict in lines: the family, then each check with what it means or what is wrong."""
     lines = [f"family: {verdict.family}; chat template: {verdict.template}"] if verdict.family else []
     lines += [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in verdict.checks]
     return "\n".join([*lines, "fit for training" if verdict.ok else "not fit for training"])

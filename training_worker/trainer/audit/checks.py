@@ -1,4 +1,4 @@
-"""The checks of an audit. What is expected comes from the chat template alone, rendered as a whole at every point."""
+"""The checks of an audit. Expected values come only from the chat template, rendered as a whole at every point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tokenizer = PreTrainedTokenizerFast
 
 @dataclass(frozen=True)
 class Assembly:
-    """How conversations become ids: what is audited. Tests put broken ones in its place."""
+    """The functions under audit, which turn conversations into ids. Tests replace them with broken ones."""
 
     prompt: Callable[..., list[int]] = assembled.prompt_ids
     glue: Callable[..., list[int]] = assembled.glue_ids
@@ -31,7 +31,7 @@ class Assembly:
 
 @dataclass(frozen=True)
 class Check:
-    """One property of the assembly, and where it does not hold an account of the first difference."""
+    """One property of the assembly and, if it does not hold, a description of the first difference."""
 
     name: str
     ok: bool
@@ -40,7 +40,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found. `template` says whose chat template conversations are rendered with."""
+    """The result of an audit. `template` says whose chat template renders the conversations."""
 
     family: str
     template: str = ""
@@ -56,7 +56,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """What every check gets: the tokenizer, its family, how conversations become ids, and the conversations."""
+    """The input of every check: the tokenizer, its family, the assembly, and the conversations."""
 
     tokenizer: Tokenizer
     family: Family
@@ -68,11 +68,11 @@ class Case:
         return encode(self.tokenizer, text)
 
     def text(self, conversation: Conversation, messages: int | None = None, generate: bool = False) -> str:
-        """The template's text of the conversation, or of its first messages."""
+        """Return the template's text of the conversation, or of its first messages."""
         return render(self.tokenizer, conversation.messages[:messages], conversation.tools, generate)
 
     def spans(self, conversation: Conversation) -> list[tuple[int, int]]:
-        """Where the assistant speaks in the whole text, end token included, as the template places it."""
+        """Return where the assistant speaks in the whole text, end token included, as the template places it."""
         found = []
         for at, message in enumerate(conversation.messages):
             if message.role == "assistant":
@@ -85,7 +85,7 @@ class Case:
 
 
 def audit(tokenizer: Tokenizer, assembly: Assembly | None = None) -> Verdict:
-    """Every check that needs no weights. Raises UnknownFamily."""
+    """Run every check that needs no weights. Raises UnknownFamily."""
     family, chat = family_of(tokenizer), chat_of(tokenizer)
     case = Case(tokenizer, family, chat, assembly or Assembly(), conversations(family.format))
     made = (calls, verbatim, glue, rendering, mask, control)
@@ -98,7 +98,7 @@ def audit(tokenizer: Tokenizer, assembly: Assembly | None = None) -> Verdict:
 
 
 def first(details: Iterable[tuple[str, str]]) -> str:
-    """The first conversation in which something is wrong, and what; empty where all is well."""
+    """Return the first conversation in which something is wrong, and what; empty if all is well."""
     return next((f"{name}: {detail}" for name, detail in details if detail), "")
 
 

@@ -1,4 +1,4 @@
-"""The conversations an audit looks at: synthesized ones, and the awkward ones that real use brings sooner or later."""
+"""The test conversations of an audit: synthesized ones, and the edge cases that occur in real use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANSWER = '{"id": "ACC-1207", "balance": 118250}'
 
 @dataclass(frozen=True)
 class Conversation:
-    """What is shown before the policy speaks, and all that follows: assistant turns and what came between."""
+    """The messages before the policy's first turn, and those after it: assistant turns and what is between them."""
 
     name: str
     opening: tuple[Message, ...]
@@ -57,7 +57,7 @@ def tool(text: str) -> Message:
 
 
 def conversations(format: Format) -> list[Conversation]:
-    """All of them, with calls as this format writes them; made anew from a seed, so always the same."""
+    """Return all conversations, with calls in this format; they follow from a seed, so they are always the same."""
     return [*synthesized(format), *awkward(format)]
 
 
@@ -102,7 +102,7 @@ def replace_in(tools: Sequence[dict[str, Any]], text: str, by: str) -> tuple[dic
 
 
 def without_control(conversation: Conversation) -> Conversation:
-    """The same with nothing in it that looks like a control token: what a harmless conversation should look like."""
+    """Return the conversation without anything that looks like a control token, as the expected result."""
 
     def plain(text: str) -> str:
         for control in CONTROL:

@@ -1,4 +1,4 @@
-"""The first difference between two runs of ids, as a person reads it: the tokens around it, one run a line."""
+"""The first difference between two id sequences in readable form: the tokens around it, one sequence per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AROUND = 6
 def difference(
     tokenizer: PreTrainedTokenizerFast, expected: Sequence[int], found: Sequence[int], what: str = "the template has"
 ) -> str:
-    """Lines with the tokens around the first difference, the differing one in brackets; empty where there is none."""
+    """Return lines with the tokens around the first difference, which is in brackets; empty if there is none."""
     if list(expected) == list(found):
         return ""
     at = next((i for i, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), None)
@@ -25,7 +25,7 @@ def difference(
 
 
 def format_tokens(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], at: int) -> str:
-    """The tokens from a little before a place to a little behind it, the one at the place in brackets."""
+    """Return the tokens around a place, with the one at the place in brackets."""
     first = max(0, at - AROUND)
     parts = [repr(tokenizer.decode([id])) for id in ids[first : at + AROUND + 1]]
     if at < len(ids):

@@ -1,4 +1,4 @@
-"""The audit of a model folder: its tokenizer, and its weights where it has some. Nothing of it is executed."""
+"""The audit of a model folder: its tokenizer, and its weights if it has any. Nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class UnreadableModel(UnreadableData):
 
 
 def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AUDIT) -> Verdict:
-    """The verdict on a model folder; without `weights`, or where it has none, on its tokenizer alone.
+    """Return the verdict on a model folder; without `weights`, or if it has none, on its tokenizer alone.
 
-    The template, a program of others, gets so many `seconds`.
+    The template is a third-party program and gets at most `seconds`.
 
     Raises UnreadableModel, UnknownFamily.
     """
@@ -42,7 +42,7 @@ def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AU
 
 
 def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
-    """The tokenizer of a folder, from its tokenizer.json as it is. Raises UnreadableModel."""
+    """Return the tokenizer of a folder, from its unchanged tokenizer.json. Raises UnreadableModel."""
     if not folder.is_dir():
         raise UnreadableModel(f"{folder} is not there: name the folder of a model on this machine.")
     if missing := [name for name in ("tokenizer.json", "tokenizer_config.json") if not (folder / name).is_file()]:
@@ -54,7 +54,7 @@ def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there are weights. Raises UnreadableModel for those of another kind than safetensors."""
+    """Return whether there are weights. Raises UnreadableModel for weights that are not safetensors."""
     if any(folder.glob("*.safetensors")):
         return True
     if others := sorted(path.name for kind in ("*.bin", "*.pt", "*.pth") for path in folder.glob(kind)):

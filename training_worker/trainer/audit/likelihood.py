@@ -1,4 +1,4 @@
-"""Whether a model says of its tokens one by one, with a cache, what one pass over all of them says."""
+"""The comparison of log-probabilities from decoding with a cache and from one pass over all tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Spoken = list[tuple[int, float]]
 
 
 class Reader:
-    """A model with a cache that reads ids one after another and speaks greedily."""
+    """A model with a cache that reads ids one after another and decodes greedily."""
 
     def __init__(self, model: Any):
         self.model, self.cache, self.logits = model, None, torch.zeros(0)
@@ -29,7 +29,7 @@ class Reader:
             self.cache, self.logits = out.past_key_values, out.logits[0, -1]
 
     def speak(self, end: int) -> Spoken:
-        """A turn of at most TURN tokens with their log-probabilities; its last one ends it."""
+        """Return a turn of at most TURN tokens with their log-probabilities; its last token ends it."""
         said: Spoken = []
         while not said or (said[-1][0] != end and len(said) < TURN):
             logprobs = torch.log_softmax(self.logits.float(), -1)
@@ -43,7 +43,7 @@ class Reader:
 def unlike(
     model: Any, tokenizer: PreTrainedTokenizerFast, conversation: Conversation, reader: type[Reader] = Reader
 ) -> tuple[float, str]:
-    """The largest gap between the log-probabilities of greedy decoding and those of one pass, and where it is."""
+    """Return the largest gap between the log-probabilities of greedy decoding and of one pass, and where it is."""
     prompt = prompt_ids(tokenizer, conversation.opening, conversation.tools)
     reads, end, turns, said = reader(model), family_of(tokenizer).end, [], list[float]()
     reads.read(prompt)
@@ -66,7 +66,7 @@ def unlike(
 
 
 def logprobs_of(model: Any, ids: Sequence[int]) -> list[float]:
-    """The log-probability of every token but the first, in one pass."""
+    """Return the log-probability of every token but the first, from one pass."""
     given = torch.tensor([list(ids)])
     logprobs = torch.log_softmax(model(input_ids=given, use_cache=False).logits[0, :-1].float(), -1)
     found: list[float] = logprobs.gather(1, given[0, 1:, None])[:, 0].tolist()

@@ -20,7 +20,7 @@ SHORT = ("parallel calls", "user turns")
 
 
 def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Reader] = Reader) -> Check:
-    """Whether what a sampler notes, token by token with a cache, is what training recomputes in one pass."""
+    """Check that a sampler's log-probabilities, token by token with a cache, are those that training recomputes."""
     worst, where = 0.0, ""
     for conversation in shortest(tokenizer):
         gap, detail = unlike(model, tokenizer, conversation, reader)
@@ -36,7 +36,7 @@ def shortest(tokenizer: PreTrainedTokenizerFast) -> list[Conversation]:
 
 
 def model_of(folder: Path) -> Any:
-    """The model of a folder, in float32. Raises UnreadableModel."""
+    """Return the model of a folder, in float32. Raises UnreadableModel."""
     try:
         model = AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False

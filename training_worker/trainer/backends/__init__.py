@@ -1,4 +1,4 @@
-"""What generates: one protocol, and a file for each way to do it."""
+"""Generation backends: one protocol, and one file for each implementation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Generation by our own decoder: Qwen3 or Llama in fp32 on a CPU, the prompt of a group read once.
 
-Tokens that stood in a conversation of the batch before are drafted (ngram_draft.py), and several are read at once. A
-row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats: a draft changes
-the speed and no token.
+Tokens that stood before in a conversation of the batch are drafted (ngram_draft.py), and several are read at once. A
+row's tokens depend only on the seed, its number and its conversation, up to the rounding of floats: a draft changes the
+speed and no token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ THREADS = 4  # at most: more would wait for each other, since Python runs one at
 
 
 def misfit(model: Any) -> str:
-    """Why the decoder cannot run this model; nothing when it can."""
+    """Return why the decoder cannot run this model; empty when it can."""
     if not isinstance(model, Readable):
         return f"it runs Qwen3 and Llama, and this is {type(model).__name__}"
     rope = dict[str, Any](model.config.rope_parameters or {})
@@ -40,7 +40,7 @@ def misfit(model: Any) -> str:
 
 @dataclass
 class Row:
-    """A row: `queue` are tokens to be read, the last of which leads to the next one; `said` is its turn so far."""
+    """A row in progress: `queue` are tokens to read, the last of which predicts the next; `said` is its turn so far."""
 
     number: int
     uniforms: Uniforms
@@ -54,7 +54,7 @@ class Row:
 
 
 class DecoderBackend:
-    """See protocol.py. Temperature 0 is greedy."""
+    """A backend on our own decoder (see protocol.py). Temperature 0 is greedy."""
 
     trains = True
 
@@ -113,7 +113,7 @@ class DecoderBackend:
         return []
 
     def say(self, row: Row, guess: list[int], tokens: list[int], logprobs: list[float]) -> int:
-        """Take the sampled tokens up to the first that was guessed wrong or ends the turn; return their number."""
+        """Take the sampled tokens up to the first that differs from the draft or ends the turn; return their number."""
         for place, token in enumerate(tokens):
             row.said.append(token)
             row.logprobs.append(logprobs[place])
@@ -125,7 +125,7 @@ class DecoderBackend:
         return place + 1
 
     def begin(self, threads: int) -> Decoder:
-        """Read each prompt once, but for its last token, which leads to the first one of every row."""
+        """Read each prompt once, except for its last token, which predicts the first one of every row."""
         self.places = {number: place for place, number in enumerate(self.rows)}
         decoder = self.decoder = Decoder(self.model, len(self.rows), min(threads, THREADS))
         sharing: dict[tuple[int, ...], list[int]] = {}

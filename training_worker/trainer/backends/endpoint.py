@@ -1,7 +1,7 @@
-"""A model behind an OpenAI-compatible chat endpoint as a backend: for evaluation and data, not for training.
+"""A backend for a model behind an OpenAI-compatible chat endpoint: for evaluation and data, not for training.
 
-It works in texts: there are no token ids and no log-probabilities, and a turn is as long as the endpoint's own limit
-lets it be. What fails at the endpoint is nobody's turn; a malformed tool call is the policy's.
+It works in texts: there are no token ids and no log-probabilities, and the endpoint's own limit bounds a turn. A
+failure of the endpoint does not count as the policy's turn; a malformed tool call does.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ Style = Literal["tools", "prompt"]
 
 
 class EndpointBackend:
-    """See protocol.py. The rollouts' format must be `format`; close the endpoint yourself.
+    """A chat endpoint as a backend (see protocol.py).
 
-    With style "tools" calls travel in the API's own fields; with "prompt" the tools are told in the system message and
-    calls are read from the text, for servers that know no tools.
+    The rollouts' format must be `format`, and the caller closes the endpoint. With style "tools" calls travel in the
+    API's own fields. With "prompt" the system message describes the tools and calls are parsed from the text, for
+    servers without tool support.
     """
 
     trains = False
@@ -67,5 +68,5 @@ class EndpointBackend:
         return GenerationResult(row, text=self.text_of(reply), cut=not reply.whole)
 
     def text_of(self, reply: Reply) -> str:
-        """What a policy would have written, its calls in the text."""
+        """Return the text that a policy would have written, with its calls."""
         return "\n".join(part for part in (reply.text, self.format.write(reply.calls) if reply.calls else "") if part)

@@ -1,4 +1,4 @@
-"""Which backend generates for a model."""
+"""The choice of the backend that generates for a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def backend_for(
     guesses: int = 0,
     vllm: Generation | None = None,
 ) -> Backend:
-    """A fresh backend for one batch, on the device the model is on. Raises NoBackend.
+    """Return a fresh backend for one batch, on the model's device. Raises NoBackend.
 
     "auto" is our decoder where it can run the model (see backends/decoder.py), else transformers. `rows` and `guesses`
     are for transformers (see there), `vllm` is TRL's generation object.

@@ -1,6 +1,6 @@
-"""Guesses what a row says next: what followed the last time its newest tokens stood in the conversation.
+"""N-gram drafting: guesses the tokens that followed the last time a row's newest tokens occurred.
 
-Prompt lookup, as in "n-gram speculation" (Saxena 2023, Prompt Lookup Decoding): tool use is mostly copying.
+This is prompt lookup, or "n-gram speculation" (Saxena 2023, Prompt Lookup Decoding): tool use is mostly copying.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ LENGTH = 3  # tokens that must stand there again
 
 
 class Lookup:
-    """The tokens of one row, and where each run of three stood last.
+    """The tokens of one row, and where each run of three occurred last.
 
-    `shared` is what followed each run last in any of the rows that share it: all rows write the same JSON around their
-    values.
+    `shared` maps each run to the token that last followed it in any of the rows that share it: all rows write the same
+    JSON around their values.
     """
 
     def __init__(self, shared: dict[tuple[int, ...], int] | None = None) -> None:

@@ -1,8 +1,8 @@
-"""A KV cache for each row by itself: slow, and right for models that keep more than keys and values of every token.
+"""A KV cache for each row: slow, but right for models that store more than keys and values of every token.
 
-Recurrent layers (Granite 4 hybrid) and sliding windows hold a state that cannot be padded or taken back a few tokens.
-Rows are read one after the other, and after the prompt token by token, since recurrent layers of transformers go on
-from their state by one token only.
+Recurrent layers (Granite 4 hybrid) and sliding windows hold a state that cannot be padded or rolled back by a few
+tokens. Rows are read one after the other, and after the prompt token by token, since recurrent layers of transformers
+continue from their state by only one token.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from transformers.cache_utils import DynamicCache
 
 
 class Singles:
-    """The same as `Slots`, for any decoder; nothing can be guessed with it."""
+    """The interface of `Slots` for any decoder; it does not support guesses."""
 
     piece = 1 << 30
 
@@ -33,15 +33,15 @@ class Singles:
         self.owners[slot], self.prompts[slot], self.fill[slot] = owner, prompt, held
 
     def holding(self, prompt: int, length: int) -> list[int]:
-        """The slots that have this prompt of so many tokens and nothing after it, or are about to read it."""
+        """Return the slots that have this prompt of `length` tokens and nothing after it, or are about to read it."""
         return [i for i, known in enumerate(self.prompts) if known == prompt and self.fill[i] <= length]
 
     def share(self, source: int, target: int) -> None:
-        """Give a slot what it counts as held from one with the same prompt."""
+        """Copy to a slot what it counts as held, from a slot with the same prompt."""
         self.caches[target] = deepcopy(self.caches[source])
 
     def read(self, slots: list[int], runs: list[list[int]], keep: int) -> Tensor:
-        """See `Slots.read`; only the logits (R, 1, vocabulary) of the last token of each run."""
+        """Return the logits (R, 1, vocabulary) of the last token of each run only; see `Slots.read`."""
         return torch.stack([self.read_one(slot, run) for slot, run in zip(slots, runs, strict=True)])
 
     def read_one(self, slot: int, run: list[int]) -> Tensor:

@@ -1,4 +1,4 @@
-"""The one protocol for generation: rows are asked for their next turn, and turns come back as they end."""
+"""The protocol for generation: rows request their next turn, and turns are returned as they end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ...prove.trajectory import Message
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """A row's next turn: `ids` are the tokens it has not read yet (first the prompt, later the glue), for those who
-    work in tokens; `messages` is the whole conversation, for those who work in texts.
+    """A request for a row's next turn.
 
-    The end token of the row's last turn stands before the glue and is not repeated. `most` is the most tokens of the
-    turn, its end token included.
+    `ids` are the tokens that the row has not read yet (first the prompt, later the glue), for backends that work in
+    tokens; `messages` is the whole conversation, for backends that work in texts. The end token of the row's last turn
+    comes before the glue and is not repeated. `most` is the maximum number of tokens of the turn, its end token
+    included.
     """
 
     row: int
@@ -29,8 +30,8 @@ class GenerationRequest:
 class GenerationResult:
     """A turn that ended: its tokens, the end token included, and the log-probability each was sampled with.
 
-    `cut` says that it ran into its limit. A backend that works in texts gives `text` and no tokens. `failed` says why
-    there is no turn, for no fault of the policy.
+    `cut` says that it reached its token limit. A backend that works in texts returns `text` and no tokens. `failed`
+    says why there is no turn, through no fault of the policy.
     """
 
     row: int
@@ -42,27 +43,27 @@ class GenerationResult:
 
 
 class Backend(Protocol):
-    """What generates, for the rows of one batch; rows are small numbers that the caller chooses.
+    """A generator for the rows of one batch; rows are small numbers that the caller chooses.
 
-    All rows of a batch are asked for their first turn before the first step. `trains` says that turns come as tokens
-    with their log-probabilities, which an update needs.
+    All rows of a batch request their first turn before the first step. `trains` says that turns come as tokens with
+    their log-probabilities, which an update needs.
     """
 
     @property
     def trains(self) -> bool: ...
 
     def submit(self, turn: GenerationRequest) -> None:
-        """Let a row speak: its next turn will be among those of a later step."""
+        """Request a row's next turn; a later step returns it."""
 
     def step(self) -> Sequence[GenerationResult]:
-        """Go on until some turns have ended; nothing only when no row has been asked."""
+        """Generate until some turns have ended; return nothing only if no row has a request."""
 
     def drop(self, row: int) -> None:
-        """Forget a row whose conversation is over; one that speaks is interrupted."""
+        """Forget a row whose conversation is over; a turn in progress is interrupted."""
 
     def close(self) -> None:
-        """No more will be asked."""
+        """End the batch; no further request follows."""
 
 
 class NoBackend(ValueError):
-    """The backend asked for does not fit; the message says what does."""
+    """A backend that does not fit; the message says which one does."""

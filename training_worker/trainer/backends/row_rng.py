@@ -1,7 +1,7 @@
-"""Sampling by one uniform number a token, drawn from a stream of the row's own.
+"""Sampling with one uniform number per token, drawn from the row's own stream.
 
-A row's tokens then depend on its stream and its own conversation alone: not on what else is in the batch, and not on
-whether some of them were guessed.
+A row's tokens then depend only on its stream and its own conversation: not on the rest of the batch, and not on whether
+some of them were guessed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ BLOCK = 256
 
 
 class Uniforms:
-    """The numbers of one row, in [0, 1)."""
+    """The random numbers of one row, in [0, 1)."""
 
     def __init__(self, seed: int):
         self.generator = torch.Generator().manual_seed(seed)
         self.numbers: list[float] = []
 
     def at(self, start: int, count: int) -> list[float]:
-        """Those of its tokens from `start` on."""
+        """Return the numbers of `count` tokens from `start` on."""
         while len(self.numbers) < start + count:
             self.numbers += torch.rand(BLOCK, generator=self.generator, dtype=torch.float64).tolist()
         return self.numbers[start : start + count]
 
 
 def pick(logits: Tensor, temperature: float, numbers: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Tokens (R, T) for logits (R, T, vocabulary), and their log-probabilities at that temperature (at 1 when greedy).
+    """Return tokens (R, T) for logits (R, T, vocabulary), and their log-probabilities at that temperature (1: greedy).
 
     The token is the first whose cumulated probability exceeds the number (R, T); without numbers, the likeliest.
     """

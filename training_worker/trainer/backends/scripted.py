@@ -1,4 +1,4 @@
-"""A policy that is a function of the conversation, as a backend: the double of the tests."""
+"""A policy that is a function of the conversation, as a backend: the test double."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Policy = Callable[[Sequence[Message], Sequence[dict[str, Any]]], str]
 
 
 class ScriptedBackend:
-    """See protocol.py. With a tokenizer it speaks in tokens, each with probability 1, and is cut like any other."""
+    """A scripted backend (see protocol.py).
+
+    With a tokenizer it generates tokens, each with probability 1, and its turns are truncated like any others.
+    """
 
     def __init__(self, policy: Policy, tokenizer: PreTrainedTokenizerFast | None = None):
         self.policy, self.tokenizer = policy, tokenizer

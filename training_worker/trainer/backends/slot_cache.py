@@ -1,7 +1,7 @@
-"""A KV cache of slots: every row keeps its own place and length, so that rows come, wait and leave one by one.
+"""A KV cache of slots: every row has its own place and length, so that rows join, wait and leave one by one.
 
-The token at place p of a slot is the p-th of its row. What stands behind a row's own tokens is written over before it
-is ever seen, so padded or refused tokens need no cleaning up.
+The token at place p of a slot is the p-th of its row. Entries behind a row's own tokens are overwritten before they are
+ever seen, so padded or rejected tokens need no clean-up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GROWTH = 512
 
 
 class SlotLayer(CacheLayerMixin):
-    """Keys and values (slots, kv heads, room, dim) of one layer, written and read where `aim` was told last."""
+    """Keys and values (slots, kv heads, room, dim) of one layer, written and read where the last `aim` says."""
 
     def __init__(self, slots: int):
         super().__init__()
@@ -30,7 +30,7 @@ class SlotLayer(CacheLayerMixin):
         self.is_initialized = True
 
     def aim(self, slots: Tensor, places: Tensor, seen: int, room: int) -> None:
-        """The next forward writes slots (R,) at places (R, T), and sees the first `seen` places of each."""
+        """Make the next forward write slots (R,) at places (R, T), and see the first `seen` places of each."""
         self.at, self.places, self.seen, self.room = slots, places, seen, room
         if self.keys is not None and self.values is not None and room > self.keys.shape[2]:
             more = (0, 0, 0, room - self.keys.shape[2])
@@ -81,19 +81,19 @@ class Slots:
         self.owners[slot], self.prompts[slot], self.fill[slot] = owner, prompt, held
 
     def holding(self, prompt: int, length: int) -> list[int]:
-        """The slots that have this prompt of so many tokens, or are about to read it."""
+        """Return the slots that have this prompt, or are about to read it."""
         return [slot for slot, known in enumerate(self.prompts) if known == prompt]
 
     def share(self, source: int, target: int) -> None:
-        """Give a slot what it counts as held from one with the same prompt."""
+        """Copy to a slot what it counts as held, from a slot with the same prompt."""
         for layer in self.layers:
             layer.copy(source, target, self.fill[target])
 
     def read(self, slots: list[int], runs: list[list[int]], keep: int) -> Tensor:
         """Read a run of tokens into each of these slots (in ascending order), after what it holds.
 
-        Logits (R, keep, vocabulary) of the last `keep` places of the padded runs, in float32; 0 means all. `fill`
-        does not move: the caller says how much of it counts.
+        Return logits (R, keep, vocabulary) of the last `keep` places of the padded runs, in float32; 0 means all.
+        `fill` does not change: the caller decides how many tokens count.
         """
         longest = max(map(len, runs))
         if longest == 1 and self.captures and self.layers[0].is_initialized:
@@ -150,8 +150,8 @@ class Slots:
 class OneToken:
     """The forward of one token of every slot as a CUDA graph: a small model would wait for Python at every layer.
 
-    It belongs to one size of the cache. A slot that is not asked reads a token behind its own, where it is written over
-    before it is ever seen. Raises RuntimeError for a model that cannot be captured.
+    A graph belongs to one size of the cache. A slot without a request reads a token behind its own, where it is
+    overwritten before it is ever seen. Raises RuntimeError for a model that cannot be captured.
     """
 
     def __init__(self, slots: Slots, ids: list[int]):
@@ -187,7 +187,7 @@ def can_capture(device: torch.device) -> bool:
 
 
 def fits(model: PreTrainedModel) -> bool:
-    """Whether rows of this model can share a batch in slots: every layer attends to all tokens."""
+    """Return whether rows of this model can share a batch in slots: every layer attends to all tokens."""
     config = model.config
     window = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)
     return not window and set(getattr(config, "layer_types", None) or []) <= {"full_attention"}

@@ -1,11 +1,11 @@
 """Generation with any causal language model of transformers, on CPU or GPU.
 
-Batching is continuous: a row whose turn has ended leaves the batch, the others go on, and a row that waited takes the
-place of one that is over. What a conversation has been read of stays in the cache, so after a tool's answer only the
-answer is read; a group's prompt is read once. With `guesses`, tokens that the conversation already holds are proposed
-and checked many at once: each is still drawn from the model's own distribution, by the number it would have been drawn
-by alone, so guessing changes the speed and no token. Models with recurrent layers or a sliding window are read row by
-row (see per_row_cache.py).
+Batching is continuous: a row whose turn has ended leaves the batch, the others go on, and a waiting row takes the place
+of one whose conversation is over. Tokens that were read stay in the cache, so after a tool's answer only the answer is
+read, and a group's prompt is read once. With `guesses`, tokens that the conversation already holds are proposed and
+checked many at a time. Each is still drawn from the model's own distribution, with the random number that it would get
+without guessing, so guessing changes the speed and no token. Models with recurrent layers or a sliding window are read
+row by row (see per_row_cache.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AT_ONCE = 8_192  # padded tokens read in one forward
 
 @dataclass
 class Row:
-    """A row: `queue` are tokens to be read, the last of which leads to the next one; `said` is its turn so far.
+    """A row in progress: `queue` are tokens to read, the last of which predicts the next; `said` is its turn so far.
 
     Equal prompts have one number.
     """
@@ -47,10 +47,10 @@ class Row:
 
 
 class TransformersBackend:
-    """See protocol.py. Temperature 0 is greedy; at most `rows` rows are in the cache at once.
+    """A backend on transformers (see protocol.py). Temperature 0 is greedy; at most `rows` rows are cached at once.
 
-    A row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats. `read`
-    counts the tokens that were read. Raises NoBackend.
+    A row's tokens depend only on the seed, its number and its conversation, up to the rounding of floats. `read` counts
+    the tokens that were read. Raises NoBackend.
     """
 
     trains = True
@@ -132,7 +132,7 @@ class TransformersBackend:
             slots.share(source, target)
 
     def read_ahead(self, slots: Slots | Singles, runs: dict[int, list[int]]) -> None:
-        """Read tokens into slots, those of like length together, a long run in pieces."""
+        """Read tokens into slots, runs of similar length together, and long runs in pieces."""
         left = {slot: run for slot, run in runs.items() if run}
         while left:
             order = sorted(left, key=lambda slot: -len(left[slot]))
@@ -147,7 +147,7 @@ class TransformersBackend:
             left = {slot: run for slot, run in left.items() if run}
 
     def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[GenerationResult]:
-        """Let each of these rows say its next token, and those after it that were guessed right."""
+        """Generate the next token of each of these rows, and those after it that were guessed right."""
         if not rows:
             return []
         runs = [row.queue + row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in rows.values()]
@@ -184,9 +184,9 @@ class TransformersBackend:
 
 @contextmanager
 def generation_mode(model: PreTrainedModel) -> Iterator[None]:
-    """Without dropout, and without what in training saves memory at the price of the cache.
+    """Disable dropout, and memory savings of training that would disable the cache.
 
-    On a GPU without cuDNN's attention (see device.py): each token makes another length.
+    On a GPU, disable cuDNN's attention too (see device.py): each token makes another length.
     """
     was, planned = model.training, torch.backends.cuda.cudnn_sdp_enabled()
     model.eval()

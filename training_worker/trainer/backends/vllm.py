@@ -1,7 +1,8 @@
 """Generation by vLLM, colocated or as a server, through TRL's own integration. It has not been run here.
 
-Each step is one wave: all rows that were asked speak together, and vLLM batches them continuously within the wave. Its
-prefix cache spares what was read before. Sampled rollouts are not reproducible: vLLM's draws depend on its batches.
+Each step is one wave: all rows with a request generate together, and vLLM batches them continuously within the wave.
+Its prefix cache avoids reading tokens again. Sampled rollouts are not reproducible: vLLM's sampling depends on its
+batches.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NO_LOGPROB = "vLLM gave no log-probability for a token; start its server with --
 
 
 class Generation(Protocol):
-    """What is used of trl.generation.vllm_generation.VLLMGeneration."""
+    """The part of trl.generation.vllm_generation.VLLMGeneration that is used here."""
 
     mode: str
     accelerator: Any
@@ -38,13 +39,16 @@ class Generation(Protocol):
 
 
 def speculation(guesses: int) -> dict[str, Any]:
-    """vLLM's configuration for guessing tokens from the conversation itself (see ngram_draft.py)."""
+    """Return vLLM's configuration for guessing tokens from the conversation itself (see ngram_draft.py)."""
     return {"method": "ngram", "num_speculative_tokens": guesses, "prompt_lookup_max": LENGTH}
 
 
 @contextmanager
 def speculating(guesses: int) -> Iterator[None]:
-    """A colocated vLLM that TRL makes in here guesses, for TRL has no setting for it; a server is told at its start."""
+    """Let a colocated vLLM that TRL creates in this context guess tokens.
+
+    TRL has no setting for it; a vLLM server is configured when it starts.
+    """
     if not guesses:
         yield
         return
@@ -60,11 +64,11 @@ def speculating(guesses: int) -> Iterator[None]:
 
 
 class VLLMBackend:
-    """See protocol.py. Temperature 0 is greedy.
+    """A backend on vLLM (see protocol.py). Temperature 0 is greedy.
 
-    With `push`, the weights of the trained model are sent first: TRL does so by itself before a rollout of training,
-    also the first one after a resume, and not before an evaluation. A server that fails voids the rollouts it was
-    asked for; in a run of several processes, and colocated, its error ends the run.
+    With `push`, the weights of the trained model are sent first: TRL does so by itself before a training rollout, also
+    before the first one after a resume, and not before an evaluation. A failing server voids the rollouts that were
+    requested from it; in a run of several processes, and colocated, its error ends the run.
     """
 
     trains = True
@@ -101,15 +105,15 @@ class VLLMBackend:
         return [self.ended(row, most, *turn) for (row, most), turn in zip(rows.items(), wave or (), strict=True)]
 
     def close(self) -> None:
-        """Where processes ask together, those that are done go on asking for nothing until all are."""
+        """End the batch; processes that generate together send empty waves until all are done."""
         while self.together and self.wave([], 1) is not None:
             pass
         self.heard, self.asked = {}, {}
 
     def wave(self, prompts: list[list[int]], most: int) -> list[Turn] | None:
-        """One completion of every prompt; None when no process has any left.
+        """Return one completion of every prompt; None when no process has any left.
 
-        All processes ask for equally many at the same time, as TRL's collectives need.
+        All processes request the same number at the same time, as TRL's collectives need.
         """
         size, longest = len(prompts), most
         if self.together:
@@ -124,7 +128,7 @@ class VLLMBackend:
 
     @contextmanager
     def settings(self, most: int) -> Iterator[None]:
-        """TRL's object with this backend's settings; those of the run afterwards."""
+        """Apply this backend's settings to TRL's object, and restore those of the run afterwards."""
         one = self.generation
         kept = one.temperature, one.max_completion_length, one.generation_kwargs
         one.temperature, one.max_completion_length = self.temperature, most
@@ -135,7 +139,7 @@ class VLLMBackend:
             one.temperature, one.max_completion_length, one.generation_kwargs = kept
 
     def ended(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> GenerationResult:
-        """The turn, cut where its own limit is lower than the wave's; its end token is kept."""
+        """Return the turn, truncated if its own limit is lower than the wave's; its end token stays."""
         ids = list(ids[:most])
         numbers = [found[0] for found in logprobs[: len(ids)] if found and found[0] is not None]
         if not ids or len(numbers) < len(ids):

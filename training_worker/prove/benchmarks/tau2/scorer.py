@@ -40,20 +40,23 @@ def verdict(talk: Conversation, told: Mapping[str, Any]) -> tuple[str, str]:
 
 def reasons(reward: Mapping[str, Any], missed: Sequence[str]) -> Iterator[str]:
     if "DB" in missed:
-        yield "the final state is not that of the ground truth"
+        yield "the final state differs from the ground truth's"
     if "ENV_ASSERTION" in missed:
         for check in reward["env_assertions"] or []:
             if not check["met"]:
                 assertion = check["env_assertion"]
-                yield f"not so: {assertion['func_name']} {assertion['arguments']} is {assertion['assert_value']}"
+                yield (
+                    f"assertion failed: {assertion['func_name']} {assertion['arguments']} "
+                    f"is {assertion['assert_value']}"
+                )
     if "ACTION" in missed:
         for check in reward["action_checks"] or []:
             if not check["action_match"]:
-                yield f"not done: {check['action']['name']} {check['action']['arguments']}"
+                yield f"missing action: {check['action']['name']} {check['action']['arguments']}"
     if "COMMUNICATE" in missed:
         for check in reward["communicate_checks"] or []:
             if not check["met"]:
-                yield f"not told: {check['info']}"
+                yield f"missing information: {check['info']}"
 
 
 def rollout_of(task: Task, talk: Conversation, told: Mapping[str, Any]) -> Rollout:

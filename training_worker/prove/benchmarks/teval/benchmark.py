@@ -1,4 +1,4 @@
-"""T-Eval as a benchmark: one answer to each prompt of its files, scored by its rules, which are written anew here."""
+"""T-Eval as a benchmark: one answer per prompt, scored by its rules, which are reimplemented here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES: dict[str, Rules] = {
 
 @dataclass
 class Answer:
-    """What a policy answered to a prompt, None while it has not; `tokens` is what that took."""
+    """A policy's answer to a prompt, None until it is given, and the tokens it used."""
 
     lock: Lock = field(default_factory=Lock)
     text: str | None = None
@@ -39,12 +39,12 @@ class Answer:
 
 
 class Teval:
-    """The benchmark, with the process of an embedding model where its files need one; use it in a `with`."""
+    """T-Eval, with an embedding model's process where its files need one. Use it as a context manager."""
 
     name, categories, groups = "teval", CATEGORIES, DIMENSIONS
 
     def __init__(self, data: Path, embedding: Path):
-        """Raises NotInstalled where the data or the model is missing, and UnreadableData for what is neither."""
+        """Load the suite. Raises NotInstalled for missing data or a missing model, and UnreadableData."""
         self.suite = suite_in(data)
         self.version, self.absent = self.suite.version, self.suite.absent
         needed = any(entry.category in EMBEDDED for entry in self.suite.entries.values())
@@ -64,12 +64,12 @@ class Teval:
         return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """What the user says in the prompts: an entry's id and each text."""
+        """Yield the user's texts in the prompts, each with its entry's id."""
         for entry in self.suite.entries.values():
             yield from ((entry.id, said.content) for said in entry.prompt if said.role == "user")
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun."""
+        """Run and score an entry. Raises NotRun."""
         began, entry = time.monotonic(), self.suite.entries[item.task]
         answer = self.answer_of(policy, entry, item.trial)
         try:
@@ -92,37 +92,40 @@ class Teval:
         )
 
     def answer_of(self, policy: Policy, entry: Entry, trial: int) -> Answer:
-        """Where the answer to a prompt is kept: T-Eval scores one answer as thought, tool and arguments."""
+        """Return the shared answer to a prompt: T-Eval scores one answer as thought, tool and arguments."""
         if not entry.asked:
             return Answer()
         with self.lock:
             return self.answers.setdefault((policy.speak, entry.asked, trial), Answer())
 
     def fill(self, answer: Answer, policy: Policy, entry: Entry, item: Item) -> None:
-        """Unless it was asked before. No tools are sent: the prompts describe them. Raises NotRun and OutOfRoom."""
+        """Request the answer if it is missing. Tools are not sent: the prompts describe them.
+
+        Raises NotRun and OutOfRoom.
+        """
         if answer.text is None:
             model = policy.speak(item)
             answer.text = printable(model.reply(entry.prompt, []))
             answer.tokens = int(getattr(model, "tokens", 0))
 
     def score(self, entry: Entry, text: str) -> Verdict:
-        """Raises NotRun."""
+        """Score an answer by the rules of the entry's dimension. Raises NotRun."""
         try:
             return RULES[entry.dimension].score(entry, answer_in(text), self.cosines)
         except Unreadable as reason:
             return malformed(str(reason))
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
-        assert self.embedding, "no category that needs it is there"
+        assert self.embedding, "only categories that need it call this"
         return self.embedding.cosines(left, right)
 
     def oracle(self, item: Item) -> ChatModel:
-        """Says the ground truth in the format of the prompt."""
+        """Return a model that answers with the ground truth in the format of the prompt."""
         entry = self.suite.entries[item.task]
         return Scripted([RULES[entry.dimension].format_truth(entry)])
 
 
 def rollout_of(entry: Entry, answer: Answer) -> Rollout:
-    """The prompt and its answer as a rollout without a reward, so that it is shown like any other."""
+    """Return the prompt and its answer as a rollout without a reward, so that pages show it like any other."""
     said = () if answer.text is None else (Message("assistant", answer.text),)
     return Rollout(example=entry.id, transcript=(*entry.prompt, *said), calls=(), end="answered", reward=None)

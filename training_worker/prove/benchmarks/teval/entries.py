@@ -1,4 +1,4 @@
-"""The files of T-Eval as it is given out, `*_v2.json`: what each entry asks, and its ground truth."""
+"""T-Eval's distributed files, `*_v2.json`: the prompt and the ground truth of each entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIMENSIONS = {
     "review": ("review_str",),
 }
 CATEGORIES = tuple(category for categories in DIMENSIONS.values() for category in categories)
-EMBEDDED = {*DIMENSIONS["plan"], *DIMENSIONS["reason"]}  # what is scored by the similarity of texts
+EMBEDDED = {*DIMENSIONS["plan"], *DIMENSIONS["reason"]}  # scored by text similarity
 STEPS = "reason_retrieve_understand_json_v2.json"
 FILES = {
     "instruct_v2.json": DIMENSIONS["instruct"],
@@ -32,12 +32,12 @@ FILES = {
     "review_str_v2.json": ("review_str",),
 }
 MARKS = [f"{part}_{end}" for part in ("thought", "action", "args") for end in ("start", "end")]
-WHERE = "get T-Eval's data (its README at github.com/open-compass/T-Eval tells where) and put its files there"
+WHERE = "get T-Eval's data (see its README at github.com/open-compass/T-Eval) and put its files there"
 
 
 @dataclass(frozen=True)
 class Said:
-    """A message of a prompt; a `function` answers a call that the assistant told in words."""
+    """A message of a prompt; the role `function` answers a call that the assistant wrote as text."""
 
     role: Literal["system", "user", "assistant", "function"]
     content: str
@@ -45,7 +45,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Raw:
-    """An entry as it stands in a file."""
+    """An entry as stored in a file."""
 
     origin_prompt: list[Said]
     ground_truth: Json
@@ -56,10 +56,10 @@ class Raw:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One task. Where `asked` is not empty, entries of other categories share it and are scored on the same answer.
+    """One task. Entries of several categories with the same `asked`, if not empty, are scored on the same answer.
 
     `format` is "json" or "str"; `template` has the keys or marks of a call of `instruct`, `apis` the names that a plan
-    in words may have.
+    in plain text may use.
     """
 
     id: str
@@ -78,7 +78,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Suite:
-    """The entries of a folder by id, category by category. `absent` says why there are none of a category."""
+    """The entries of a folder by id, category by category. `absent` gives for an empty category the reason."""
 
     version: str
     entries: Mapping[str, Entry]
@@ -86,7 +86,7 @@ class Suite:
 
 
 def files_in(folder: Path) -> list[str]:
-    """The names of T-Eval's files that are there. Raises NotInstalled where none is."""
+    """Return the names of T-Eval's files in a folder. Raises NotInstalled where there are none."""
     there = [name for name in FILES if (folder / name).is_file()]
     if not there:
         raise NotInstalled(f"T-Eval's data is not in {folder}: none of {', '.join(FILES)}. To evaluate, {WHERE}.")
@@ -94,7 +94,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 def suite_in(folder: Path) -> Suite:
-    """What a folder holds. Raises NotInstalled where it has none of the files, and UnreadableData."""
+    """Load the suite of a folder. Raises NotInstalled where it has none of the files, and UnreadableData."""
     there = files_in(folder)
     found = [entry for name in there for entry in entries_in(folder / name)]
     entries = {entry.id: entry for category in CATEGORIES for entry in found if entry.category == category}
@@ -110,7 +110,7 @@ def suite_in(folder: Path) -> Suite:
 
 
 def entries_in(path: Path) -> Iterator[Entry]:
-    """The entries of one file. Raises UnreadableData, which names the file and the entry."""
+    """Yield the entries of a file. Raises UnreadableData, which names the file and the entry."""
     try:
         raw = loads(dict[str, Raw], path.read_bytes())
     except ValidationError as error:
@@ -126,11 +126,11 @@ def entries_in(path: Path) -> Iterator[Entry]:
 
 
 def not_of_teval(path: Path, where: str, why: str) -> UnreadableData:
-    return UnreadableData(f"{path}{where}: {why}. That is no file of T-Eval (v2): {WHERE}.")
+    return UnreadableData(f"{path}{where}: {why}. This is not a file of T-Eval (v2): {WHERE}.")
 
 
 def entries_of(key: str, raw: Raw, file: str) -> Iterator[Entry]:
-    """An entry for each category that its answer is scored in."""
+    """Yield an entry for each category that scores the answer."""
     key, format = quote(key, safe=""), format_of(raw, file)
     prompt = [("user" if one.role == "function" else one.role, one.content) for one in raw.origin_prompt]
     for category in FILES[file]:
@@ -149,7 +149,7 @@ def entries_of(key: str, raw: Raw, file: str) -> Iterator[Entry]:
 
 
 def format_of(raw: Raw, file: str) -> str:
-    """What an entry asks for: what it says itself, or else its file."""
+    """Return an entry's answer format: its own, or else that of its file."""
     told = raw.meta.get("prompt_type") if file.startswith("plan_") else raw.meta_data.get("response_format")
     if told is None:
         return "json" if "_json_" in file else "str" if "_str_" in file else "none"
@@ -157,12 +157,12 @@ def format_of(raw: Raw, file: str) -> str:
 
 
 def fault_of(raw: Raw, file: str) -> str:
-    """What an entry lacks to be scored by the rules of its file; "" where it lacks nothing."""
+    """Return why the rules of its file cannot score an entry; "" where they can."""
     kind, truth, format = file.partition("_")[0], raw.ground_truth, format_of(raw, file)
     if not raw.origin_prompt:
         return "origin_prompt has no message"
     if format not in ("json", "str") or (kind not in ("instruct", "plan") and f"_{format}_" not in file):
-        return f"the format {format!r} is not known there"
+        return f"the format {format!r} is not valid in this file"
     match kind:
         case "instruct":
             names = ["thought", "action", "args"] if format == "json" else MARKS
@@ -174,9 +174,9 @@ def fault_of(raw: Raw, file: str) -> str:
             apis = raw.meta.get("API_list")
             if format == "str" and not (isinstance(apis, list) and all(isinstance(one, str) for one in apis)):
                 return "meta lacks API_list"
-            return "" if isinstance(truth, list | str) else "ground_truth is no plan"
+            return "" if isinstance(truth, list | str) else "ground_truth is not a plan"
         case "review":
             return "" if isinstance(truth, dict) and "answer" in truth else "ground_truth lacks answer"
         case _:
-            return "" if isinstance(truth, dict | str) else "ground_truth is no step"
+            return "" if isinstance(truth, dict | str) else "ground_truth is not a step"
     return ""

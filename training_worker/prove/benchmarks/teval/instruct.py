@@ -1,4 +1,4 @@
-"""Instruct: a call that is told in words, to be written in a given format; half for the format, half for the call."""
+"""Instruct: a call described in words must be written in a given format; format and call count half each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Call = tuple[Any, dict[Any, Any]]  # name and arguments
 
 
 def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
-    """(format + call) / 2: whether it can be read, and the share of name and arguments that are equal."""
+    """Score (format + call) / 2: whether the answer can be parsed, and the share of equal name and arguments."""
     try:
         name, arguments = call_in_json(entry, text) if entry.format == "json" else call_in_text(entry, text)
     except Unreadable as reason:
@@ -27,7 +27,7 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
 
 
 def call_in_json(entry: Entry, text: str) -> Call:
-    """Raises Unreadable."""
+    """Parse a call in JSON. Raises Unreadable."""
     found, keys = value_in(text), [entry.template[part] for part in ("thought", "action", "args")]
     if not isinstance(found, dict) or any(key not in found for key in keys):
         raise Unreadable(f"no object with {', '.join(keys)}")
@@ -35,10 +35,10 @@ def call_in_json(entry: Entry, text: str) -> Call:
 
 
 def call_in_text(entry: Entry, text: str) -> Call:
-    """The last name and arguments in the template's marks. Raises Unreadable.
+    """Return the last name and arguments between the template's marks. Raises Unreadable.
 
-    Each part is as long as can be, from the first mark of a thought on, as a greedy pattern has it. Arguments that are
-    no literal of Python are none.
+    Each part is as long as possible from the first mark of a thought on, as with a greedy pattern. Arguments that are
+    not a Python literal count as none.
     """
     first, *marks = marks_of(entry.template)
     parts, end = [], len(text)
@@ -58,19 +58,19 @@ def call_in_text(entry: Entry, text: str) -> Call:
 
 
 def marks_of(template: Mapping[str, str]) -> tuple[str, str, str, str]:
-    """What stands before the thought, the name and the arguments, and after them."""
+    """Return the text before the thought, before the name, before the arguments, and after them."""
     starts = [template[f"{part}_start"] for part in ("thought", "action", "args")]
     ends = [template[f"{part}_end"] for part in ("thought", "action", "args")]
     return starts[0], ends[0] + starts[1], ends[1] + starts[2], ends[2]
 
 
 def dict_or_none(value: Any) -> dict[Any, Any]:
-    """T-Eval takes arguments that are no object for none."""
+    """Return arguments, or none for anything but an object, as T-Eval does."""
     return value if isinstance(value, dict) else {}
 
 
 def format_truth(entry: Entry) -> str:
-    """The ground truth as an answer."""
+    """Return the ground truth as an answer."""
     name, arguments = entry.truth["action"], entry.truth["args"]
     if entry.format == "json":
         thought, action, args = (entry.template[part] for part in ("thought", "action", "args"))

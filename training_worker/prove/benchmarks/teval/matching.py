@@ -1,4 +1,4 @@
-"""How T-Eval compares two plans: actions are paired by similarity, and pairs count as far as their order agrees."""
+"""T-Eval's comparison of two plans: actions are paired by similarity, and pairs in the same order count."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TIE = 1e-9
 
 
 def pairing(similar: Sequence[Sequence[float]], threshold: float = THRESHOLD) -> dict[int, int]:
-    """The column that each row is paired with: the pairs above `threshold` that together are most similar.
+    """Return the column paired with each row: the pairs above `threshold` with the largest total similarity.
 
-    A maximum weight matching of a bipartite graph. Of those that weigh the same it is the one whose pairs are
-    nearest in place (least squares), so that a plan pairs with itself in order.
+    This is a maximum weight matching of a bipartite graph. Among matchings of equal weight it is the one whose pairs
+    are nearest in position (least squares), so that a plan pairs with itself in order.
     """
-    import numpy as np  # these two take half a second that only plans pay
+    import numpy as np  # these two take half a second, so only plans import them
     from scipy.optimize import linear_sum_assignment
 
     weights = np.array(similar, dtype=float).reshape(len(similar), -1)
@@ -26,7 +26,7 @@ def pairing(similar: Sequence[Sequence[float]], threshold: float = THRESHOLD) ->
 
 
 def longest_increasing(numbers: Sequence[int]) -> int:
-    """The length of the longest strictly increasing subsequence (Fredman 1975)."""
+    """Return the length of the longest strictly increasing subsequence (Fredman 1975)."""
     tails: list[int] = []  # the smallest end of an increasing subsequence of each length
     for number in numbers:
         place = bisect_left(tails, number)

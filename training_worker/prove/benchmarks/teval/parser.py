@@ -1,4 +1,4 @@
-"""What T-Eval reads in a text that a model wrote: literals of Python or JSON, never evaluated."""
+"""Parser of model answers as T-Eval reads them: Python literals or JSON; nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...trajectory import Json
 ENDS = ("<eoa>", "<TOKENS_UNUSED_1>", "<|im_end|>", "\nuser", "\nassistant", "\nUSER", "[INST]", "<|user|>")
 FENCE = "```json"
 NOT_A_VALUE = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
-WARNINGS = Lock()  # the filters of warnings are one for all threads
+WARNINGS = Lock()  # warning filters are shared by all threads
 
 
 class Unreadable(Exception):
-    """A text, or a value in it, that is not what T-Eval asks for."""
+    """A text, or a value in it, that T-Eval cannot parse."""
 
 
 def answer_in(text: str) -> str:
-    """The answer of a text as T-Eval cuts it out: without special tokens, what follows them, and a fence around it.
+    """Return the answer in a text as T-Eval extracts it: up to the first special token, and without a code fence.
 
-    What a reasoning model thinks first is no part of it.
+    A reasoning model's thoughts are removed.
     """
     thought, closed, answer = printable(text).partition("</think>")
     kept = answer if closed else thought
@@ -36,9 +36,9 @@ def answer_in(text: str) -> str:
 
 
 def value_in(text: str, opening: str = "", closing: str = "") -> Json:
-    """The value in a text, from the first `opening` to the last `closing` where these are given.
+    """Return the value in a text, from the first `opening` to the last `closing` where these are given.
 
-    T-Eval takes the first that can be read: a literal of Python, JSON, JSON in single quotes. Raises Unreadable.
+    As T-Eval does, try a Python literal, JSON, and JSON in single quotes, in this order. Raises Unreadable.
     """
     if FENCE in text:
         text = text.partition(FENCE)[2].strip("`")
@@ -50,11 +50,11 @@ def value_in(text: str, opening: str = "", closing: str = "") -> Json:
     for read in (literal, json.loads, in_single_quotes):
         if (found := tried(read, text)) is not None:
             return found[0]
-    raise Unreadable("neither a literal of Python nor JSON")
+    raise Unreadable("neither a Python literal nor JSON")
 
 
 def tried(read: Callable[[str], Any], text: str) -> tuple[Any] | None:
-    """The value, unless it nests too deep or cannot be written out (an integer of too many digits)."""
+    """Return the value as a 1-tuple; None if it nests too deep or has no text form (an integer of too many digits)."""
     try:
         value = read(text)
         return (value,) if depth(value) <= MAX_DEPTH and str(value) else None
@@ -63,9 +63,9 @@ def tried(read: Callable[[str], Any], text: str) -> tuple[Any] | None:
 
 
 def literal(text: str) -> Any:
-    """Raises one of NOT_A_VALUE."""
+    """Parse a Python literal. Raises one of NOT_A_VALUE."""
     with WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a wrong escape is the model's, and nothing to tell of
+        warnings.simplefilter("ignore")  # an invalid escape is the model's and needs no warning
         return ast.literal_eval(text)
 
 

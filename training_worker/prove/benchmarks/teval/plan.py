@@ -1,4 +1,4 @@
-"""Plan: all calls of a task before any is made; F1 of the actions that pair with the ground truth's, in its order."""
+"""Plan: all calls of a task, listed before any is made; F1 of the actions that match the ground truth's in order."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
     plan = plan_in(text) if entry.format == "json" else parse_plan_text(text, entry.apis)
     truth = plan_in(entry.truth)
     if not plan or not truth:
-        return malformed("no plan with id, name and args" if entry.format == "json" else "it names no API")
+        return malformed("no plan with id, name and args" if entry.format == "json" else "the answer names no API")
     return compared(before_the_end(plan), before_the_end(truth), cosines)
 
 
 def compared(plan: Plan, truth: Plan, cosines: Cosines) -> Verdict:
-    """F1 of the actions in order. T-Eval counts one as matched even where none is alike."""
+    """Score F1 of the actions in order. T-Eval counts one action as matched even where none is similar."""
     if not plan or not truth:
-        return Verdict(0.0, "another_plan", "nothing is done")
+        return Verdict(0.0, "another_plan", "the plan has no actions")
     names = cosines([one.name for one in plan], [one.name for one in truth])
     arguments = cosines([one.args for one in plan], [one.args for one in truth])
     similar = [
@@ -52,13 +52,13 @@ def compared(plan: Plan, truth: Plan, cosines: Cosines) -> Verdict:
 
 
 def before_the_end(plan: Plan) -> Plan:
-    """In the order of the ids, without the action that ends it."""
+    """Return the actions in the order of their ids, without the final action that ends the plan."""
     actions = sorted(plan, key=lambda one: one.id)
     return tuple(actions[:-1] if actions[-1].name == FINISH else actions)
 
 
 def plan_in(value: Json) -> Plan:
-    """The plan that a list of objects describes, or a text that holds one; none where any of them is wrong."""
+    """Return the plan in a list of objects, or in a text that contains one; empty where any object is invalid."""
     try:
         found = value_in(value, "[", "]") if isinstance(value, str) else value
         if not isinstance(found, list):
@@ -69,20 +69,20 @@ def plan_in(value: Json) -> Plan:
 
 
 def parse_plan_text(text: str, apis: tuple[str, ...]) -> Plan:
-    """A plan in words: an action for each sentence or line that names an API, the first it names."""
+    """Parse a plan in plain text: each sentence or line that names an API is an action, by the first API it names."""
     steps = text.replace(". ", "\n").split("\n")
     named = [(first_named(step, apis), step) for step in steps]
     return tuple(Action(id, name, step) for id, (name, step) in enumerate(one for one in named if one[0]))
 
 
 def first_named(step: str, apis: tuple[str, ...]) -> str:
-    """Of APIs that start at the same place, the one that is listed first; "" where none is named."""
+    """Return the API named first in a step, the one listed first among ties; "" where none is named."""
     places = [(place, api) for api in apis if (place := step.find(api)) >= 0]
     return min(places, key=lambda one: one[0], default=(0, ""))[1]
 
 
 def format_truth(entry: Entry) -> str:
-    """The ground truth as an answer; in words, a line for each action with its name and arguments."""
+    """Return the ground truth as an answer; in plain text, a line per action with its name and arguments."""
     plan = plan_in(entry.truth)
     if entry.format == "json":
         return json.dumps([asdict(one) for one in plan], ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Review: what became of a call, as one of five choices."""
+"""Review: the outcome of a call, as one of five choices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ CHOICES = "ABCDE"
 
 
 def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
-    """By the first letter after the first colon, or of the text where there is no colon."""
+    """Score the first letter after the first colon, or the first letter of a text without a colon."""
     said = text[text.find(":") + 1 :].strip()
     if not said or said[0] not in CHOICES:
-        return malformed(f"it chooses none of {', '.join(CHOICES)}")
+        return malformed(f"the answer chooses none of {', '.join(CHOICES)}")
     return verdict(float(said[0] == entry.truth["answer"]), "wrong_choice", said[0])
 
 
 def format_truth(entry: Entry) -> str:
-    """The ground truth as an answer."""
+    """Return the ground truth as an answer."""
     return str(entry.truth["answer"])

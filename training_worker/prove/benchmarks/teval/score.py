@@ -1,4 +1,4 @@
-"""What T-Eval makes of one answer, and what the rules of its dimensions have in common."""
+"""T-Eval's scores of an answer, and the interface of the rules of its dimensions."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Protocol
 
 from .entries import Entry
 
-FULL = 1 - 1e-6  # what counts as a full mark: cosines are rounded to that
+FULL = 1 - 1e-6  # a full score, within the rounding of cosines
 
 Cosines = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
-"""The cosine of each text of the first with each of the second, rows as in the first."""
+"""Function that returns the cosines of each first text (rows) with each second text (columns)."""
 
 
 class Rules(Protocol):
     """The rules of a dimension, as a module."""
 
     def score(self, entry: Entry, text: str, cosines: Cosines) -> Verdict:
-        """An answer against the ground truth. May raise Unreadable."""
+        """Score an answer against the ground truth. May raise Unreadable."""
 
     def format_truth(self, entry: Entry) -> str:
-        """The ground truth as an answer."""
+        """Return the ground truth as an answer."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A score from 0 to 1. `failure` names what it lacks to a full mark, `why` says more."""
+    """A score from 0 to 1. For less than a full score, `failure` names the kind of failure and `why` gives details."""
 
     score: float
     failure: str = ""
@@ -38,10 +38,10 @@ class Verdict:
 
 
 def verdict(score: float, failure: str, why: str = "") -> Verdict:
-    """`failure` and `why` are told where the score is no full mark."""
+    """Return a verdict, with `failure` and `why` only for less than a full score."""
     return Verdict(1.0) if score >= FULL else Verdict(max(0.0, score), failure, why)
 
 
 def malformed(why: str, score: float = 0.0) -> Verdict:
-    """Of an answer that T-Eval cannot read."""
+    """Return the verdict on an answer that T-Eval cannot parse."""
     return Verdict(score, "malformed_answer", why)

@@ -1,4 +1,4 @@
-"""Reason, retrieve, understand: the thought, the tool and the arguments of the next call, at once or each alone."""
+"""Reason, retrieve, understand: the thought, the tool and the arguments of the next call, together or separately."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOLS = re.compile(r"\b\w+\.\w+|FinishAction")
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an agent. `args` is an object, or the text of it where an answer is plain text."""
+    """One step of an agent. `args` is an object, or its text where the answer is plain text."""
 
     thought: str
     name: str
@@ -25,7 +25,7 @@ class Step:
 
 
 def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
-    """By the dimension that the entry is of; an answer in plain text is that part of a step and nothing else."""
+    """Score the part of a step that the entry's dimension asks for; a plain-text answer is only that part."""
     truth = step_in(entry.truth, entry.format)
     step = step_in(text, "json") if entry.format == "json" else Step(text, text, text.strip("'").strip('"'))
     if truth is None or step is None:
@@ -42,7 +42,7 @@ def score(entry: Entry, text: str, cosines: Cosines) -> Verdict:
 
 
 def step_in(value: Json, format: str) -> Step | None:
-    """The step that an object describes, or a text that holds one; what it lacks is empty. None where there is none."""
+    """Return the step in an object, or in a text that contains one; missing parts are empty. None for anything else."""
     try:
         found = value_in(value, "{", "}") if isinstance(value, str) else value
     except Unreadable:
@@ -55,19 +55,19 @@ def step_in(value: Json, format: str) -> Step | None:
 
 
 def names(text: str, tool: str) -> bool:
-    """Whether a text names a tool, and no other: a name is two words with a dot between them, or FinishAction."""
+    """Return whether a text names a tool and no other; a name is two words joined by a dot, or FinishAction."""
     return tool in text and all(found == tool for found in TOOLS.findall(text))
 
 
 def share_of(given: dict[Any, Any], wanted: dict[Any, Any]) -> float:
-    """Of the arguments that are wanted, those whose value is the same text. Where none is, there may be none."""
+    """Return the share of wanted arguments with the same value as text; with none wanted, none may be given."""
     if not wanted:
         return float(not given)
     return sum(key in given and str(given[key]) == str(value) for key, value in wanted.items()) / len(wanted)
 
 
 def format_truth(entry: Entry) -> str:
-    """The ground truth as an answer."""
+    """Return the ground truth as an answer."""
     step = step_in(entry.truth, entry.format) or Step("", "", "")
     if entry.format == "json":
         return json.dumps({"thought": step.thought, "name": step.name, "args": step.args}, ensure_ascii=False)

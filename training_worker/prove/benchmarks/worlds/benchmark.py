@@ -1,4 +1,4 @@
-"""Held-out worlds as a benchmark: what a policy does in a world it has not seen, and how it leaves it."""
+"""Held-out worlds as a benchmark: a policy's calls in unseen worlds, and their final state."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .options import BadOption, making_of
 from .scorer import judged
 from .task_sampler import ABSTENTION, by_server, category_of, digest_of
 
-JUDGE = "1"  # goes up when an unchanged rollout comes to be judged otherwise
+JUDGE = "1"  # increases when the verdict on an unchanged rollout changes
 CATEGORIES = (*SERVERS, ABSTENTION)
 
 
 class Conversations:
-    """A benchmark of conversations of ours by category: each is judged by success (see scorer.py).
+    """A benchmark of our own conversations by category, each judged by success (see scorer.py). Thread-safe.
 
-    Threads may share it. The version names the conversations themselves, and so how they were made and on what servers.
+    The version is a digest of the conversations, and so depends on how they were made and on which servers.
     """
 
     name = "worlds"
@@ -41,7 +41,7 @@ class Conversations:
         return [Item(one.id, category) for category, examples in self.examples.items() for one in examples]
 
     def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun, and UnreadableData for a conversation that today's servers cannot run."""
+        """Run and judge a conversation. Raises NotRun, and UnreadableData if the present servers cannot run it."""
         attempt = attempt_of(self.by_id[item.task], policy)
         return result_of(item, policy, attempt, lambda rollout: judged(attempt.example, rollout))
 
@@ -50,9 +50,9 @@ class Conversations:
 
 
 def worlds(options: Mapping[str, str], graphs: Path) -> Conversations:
-    """The benchmark of these options; `graphs` is the folder of dependency graphs.
+    """Return the benchmark for these options; `graphs` is the folder of dependency graphs.
 
-    Raises BadOption, and UnreadableData for a damaged data set.
+    Raises BadOption, and UnreadableData for a damaged dataset.
     """
     if options["data"]:
         path = Path(options["data"]).expanduser()
@@ -62,10 +62,10 @@ def worlds(options: Mapping[str, str], graphs: Path) -> Conversations:
 
 
 def of_file(path: Path) -> dict[str, list[Example]]:
-    """The held-out conversations of a data set by category, in the catalogue's order."""
+    """Return the held-out conversations of a dataset by category, in the catalogue's order."""
     file = path / "held_out.jsonl" if path.is_dir() else path
     if not file.is_file():
-        raise BadOption(f"data: {file} is not there; name a data set's folder, or its held_out.jsonl.")
+        raise BadOption(f"data: {file} does not exist; name a dataset's folder, or its held_out.jsonl.")
     dataset_folder.check(file)
     found: dict[str, list[Example]] = {}
     for example in read_lines(Example, file):

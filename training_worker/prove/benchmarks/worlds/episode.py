@@ -1,4 +1,4 @@
-"""A conversation of a policy in a live world, turn by turn as in training, until nothing follows: an item's result."""
+"""Episodes of a policy in a live world, turn by turn as in training, and the results of items."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .scorer import Verdict
 
 
 def attempt_of(example: Example, policy: Policy, limits: Limits | None = None) -> Attempt:
-    """With the style "prompt" calls are read in the notation that the prompt asks for. Raises UnreadableData."""
+    """Return a new episode; with the style "prompt", calls are in the prompt's notation. Raises UnreadableData."""
     return Attempt(example, limits, format=HERMES if policy.style == "prompt" else policy.format)
 
 
 def result_of(item: Item, policy: Policy, attempt: Attempt, judge: Callable[[Rollout], Verdict]) -> Result:
-    """Let the policy speak until the attempt is over, and judge the rollout.
+    """Run the policy until the episode is over, and judge the rollout.
 
-    Raises NotRun, also when the attempt broke for no fault of the policy.
+    Raises NotRun, also when the episode failed for a reason outside the policy.
     """
     began, model = time.monotonic(), policy.speak(item)
     limit = ""
@@ -47,7 +47,7 @@ def result_of(item: Item, policy: Policy, attempt: Attempt, judge: Callable[[Rol
 
 
 def talk(attempt: Attempt, policy: Policy, model: ChatModel) -> None:
-    """Raises NotRun and OutOfRoom."""
+    """Run an episode to its end. Raises NotRun and OutOfRoom."""
     while not attempt.over:
         if policy.style == "prompt":
             text = model.reply(inline_tools(attempt.transcript, attempt.tools), [])
@@ -57,5 +57,5 @@ def talk(attempt: Attempt, policy: Policy, model: ChatModel) -> None:
 
 
 def make_oracle(example: Example) -> ChatModel:
-    """What a perfect assistant says, Hermes style; the user's turns are those of the example."""
+    """Return a model that answers with the ground truth in Hermes style; the user's turns are the example's."""
     return Scripted(message.content for message in demonstration(example) if message.role == "assistant")

@@ -1,6 +1,6 @@
-"""Generalisation: the same success on servers that a policy was trained on, and on servers kept out of its training.
+"""Generalisation: success on servers that a policy was trained on, and on servers kept out of its training.
 
-The two sides are drawn from graphs of their own, so no conversation has a tool of both, not even as a distractor.
+The two sides use separate graphs, so no conversation has tools of both, not even as distractors.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ DEFAULT = ",".join(UNSEEN)
 
 
 class Generalisation(Conversations):
-    """Two categories of as many conversations, evenly about the servers of each."""
+    """Two categories of equal size, each spread evenly over its servers."""
 
     name = "generalisation"
 
 
 def generalisation(options: Mapping[str, str], graphs: Path) -> Generalisation:
-    """The benchmark of these options; `data` is a training set that must know nothing of the servers kept out.
+    """Return the benchmark for these options; `data` is a training set without tools of the servers kept out.
 
-    Raises BadOption, and UnreadableData for a damaged data set.
+    Raises BadOption, and UnreadableData for a damaged dataset.
     """
     kept_out, making = servers_of(options, "kept_out"), making_of(options)
     seen = tuple(name for name in making.servers if name not in kept_out)
@@ -45,7 +45,7 @@ def generalisation(options: Mapping[str, str], graphs: Path) -> Generalisation:
 
 
 def of_side(making: Making, graphs: Path, servers: Sequence[str]) -> list[Example]:
-    """As many conversations as a category has, spread over the servers of a side."""
+    """Return the conversations of a category, spread over the servers of a side."""
     draws, places = draws_of(making, graphs, servers), {name: place for place, name in enumerate(SERVERS)}
     share, rest = divmod(making.count, len(servers))
     return [
@@ -56,9 +56,9 @@ def of_side(making: Making, graphs: Path, servers: Sequence[str]) -> list[Exampl
 
 
 def checked(path: Path, kept_out: Sequence[str]) -> str:
-    """The content of a training set, named by its hash, once it is known to have no tool of the servers kept out.
+    """Check that a training set has no tool of the servers kept out, and return the hash of its content.
 
-    Raises BadOption, and UnreadableData for a damaged data set.
+    Raises BadOption, and UnreadableData for a damaged dataset.
     """
     file = train_file(path)
     dataset_folder.check(file)
@@ -69,17 +69,17 @@ def checked(path: Path, kept_out: Sequence[str]) -> str:
     if met:
         told = ", ".join(f"{name} ({count:,} of {conversations:,})" for name, count in met.most_common())
         raise BadOption(
-            f"data: conversations of {file} have tools of servers that are to be kept out: {told}. "
+            f"data: conversations of {file} have tools of servers that should be kept out: {told}. "
             "Name other servers with kept_out, or make the training set without them (docs/evaluation-worlds.md)."
         )
     return file_digest(file)[:16]
 
 
 def train_file(path: Path) -> Path:
-    """The training conversations of a data set's folder, of its manifest, or of that very file. Raises BadOption."""
+    """Return the file of training conversations, given it, its folder or the manifest. Raises BadOption."""
     if path.name == dataset_folder.MANIFEST:
         path = path.parent
     file = path / "train.jsonl" if path.is_dir() else path
     if not file.is_file():
-        raise BadOption(f"data: {file} is not there; name the folder of a training set.")
+        raise BadOption(f"data: {file} does not exist; name the folder of a training set.")
     return file

@@ -1,4 +1,4 @@
-"""What a benchmark on our own servers is made by: a seed, how many items, of which servers, with how many tools."""
+"""Options of benchmarks on our own servers: seed, number of items, servers and number of tools."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from mcp_servers.catalogue import SERVERS
 
 from ...synthesis.conversation import LAST_SEED
 
-SEED = 40  # the data sets of runs hold out the worlds of recipe seed 0, and the best checkpoint is chosen on those
+SEED = 40  # datasets of runs hold out the worlds of recipe seed 0, which select the best checkpoint
 MOST_ITEMS = 3_000
-FEWEST_SHOWN, MOST_SHOWN = 8, 64  # tools
+FEWEST_SHOWN, MOST_SHOWN = 8, 64  # tools per conversation
 MANNERS = ("paper", "plain")
 
 
 class BadOption(ValueError):
-    """An option that nothing can be made by; says which, and what it may be."""
+    """An invalid option; the message says which, and what is valid."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Making:
-    """`seed` (0 to 40) names the worlds, `count` is how many items a category has, `candidates` the most tools that a
-    conversation shows, `manner` how users speak: as in the paper's recipe, or as our small policy was shown."""
+    """Parsed options of a benchmark on our own servers.
+
+    `seed` (0 to 40) selects the worlds, `count` is the number of items per category, `candidates` the maximum number of
+    tools per conversation, `manner` the users' language: the paper's recipe, or the small policy's training language.
+    """
 
     seed: int
     count: int
@@ -32,12 +35,12 @@ class Making:
     manner: str = "paper"
 
     def settings(self) -> dict[str, Any]:
-        """As JSON, for the identity of results."""
+        """Return the options as JSON, for the identity of results."""
         return {**asdict(self), "servers": list(self.servers)}
 
 
 def making_of(options: Mapping[str, str]) -> Making:
-    """Raises BadOption."""
+    """Parse the options. Raises BadOption."""
     return Making(
         seed=parse_int(options, "seed", 0, LAST_SEED),
         count=parse_int(options, "count", 1, MOST_ITEMS),
@@ -48,22 +51,22 @@ def making_of(options: Mapping[str, str]) -> Making:
 
 
 def parse_int(options: Mapping[str, str], name: str, least: int, most: int) -> int:
-    """An option that is a number. Raises BadOption."""
+    """Parse an option that is a number. Raises BadOption."""
     text = options[name].strip()
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise BadOption(f"{name} is a number from {least} to {most:,}, not {text!r}.")
+        raise BadOption(f"{name} must be a number from {least} to {most:,}, not {text!r}.")
     return int(text)
 
 
 def one_of(options: Mapping[str, str], name: str, words: tuple[str, ...]) -> str:
-    """An option that is one of these words. Raises BadOption."""
+    """Parse an option that is one of these words. Raises BadOption."""
     if options[name] not in words:
-        raise BadOption(f"{name} is {' or '.join(words)}, not {options[name]!r}.")
+        raise BadOption(f"{name} must be {' or '.join(words)}, not {options[name]!r}.")
     return options[name]
 
 
 def servers_of(options: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """An option that names servers with commas between, or all, in the catalogue's order. Raises BadOption."""
+    """Parse an option that lists servers, comma-separated, or all; in the catalogue's order. Raises BadOption."""
     if options[name].strip().lower() == "all":
         return tuple(SERVERS)
     named = [part.strip() for part in options[name].split(",") if part.strip()]

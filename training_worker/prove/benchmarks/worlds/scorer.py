@@ -1,8 +1,8 @@
-"""The judgement of a rollout: success as in training and the ground truth's final state, or the kind of failure.
+"""Verdicts on rollouts: success as in training with the ground truth's final state, or the kind of failure.
 
 Success is `is_success` (reward/success.py): all of the ground truth was done, perhaps with alternative look-ups, and
-nothing else. It does not see a write made twice within the budget of calls, so the world must also end as the ground
-truth leaves it.
+nothing else. It does not detect a write made twice within the budget of calls, so the world must also end in the ground
+truth's final state.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ...reward.success import EQUAL, is_success
 from ...trajectory import Example, ExecutedCall, Reward, Rollout
 
 Counts = Callable[[ExecutedCall], bool]
-Verdict = tuple[str, str]  # the kind of failure, and why; two empty texts for a success
+Verdict = tuple[str, str]  # the kind of failure and details; two empty texts for a success
 SUCCESS: Verdict = ("", "")
 ENDS = {"assistant_turns": "step_limit", "calls": "call_limit"}
 
 
 def judged(example: Example, rollout: Rollout, counts: Counts = lambda call: True) -> Verdict:
-    """What became of a scored rollout; calls that do not count are left out as if they had not been made."""
+    """Return the verdict on a scored rollout, without the calls that do not count."""
     calls = tuple(call for call in rollout.calls if counts(call))
     own = replace(rollout, calls=calls)
     reward = reward_of(example, own) if calls != rollout.calls else rollout.reward
@@ -35,7 +35,7 @@ def judged(example: Example, rollout: Rollout, counts: Counts = lambda call: Tru
     if example.abstains:
         return SUCCESS if is_success(reward) else called_anyway(calls)
     if is_success(reward):
-        return SUCCESS if final_state(example, own) == 1.0 else ("other_state", "the world ended otherwise")
+        return SUCCESS if final_state(example, own) == 1.0 else ("other_state", "the final state of the world differs")
     return shortfall(example, calls, reward)
 
 
@@ -44,22 +44,22 @@ def called_anyway(calls: tuple[ExecutedCall, ...]) -> Verdict:
 
 
 def shortfall(example: Example, calls: tuple[ExecutedCall, ...], reward: Reward) -> Verdict:
-    """The first thing that is missing of a success: what was not done, then how it was done, then what was too much."""
+    """Return the first failure: missing steps come before wrong ones, and those before superfluous calls."""
     if not calls:
-        return "called_nothing", f"{len(example.steps)} steps were to be done"
+        return "called_nothing", f"{len(example.steps)} steps were due"
     if any(call.call.arguments is None for call in calls):
         return "malformed_call", "a call is not valid JSON with a name and an arguments object"
     if reward.missed_steps:
         missed = example.steps[reward.missed_steps[0]].calls[0]
         return "missed_step", f"{missed.name} was never called with all of its arguments"
     if reward.coverage < 1 - EQUAL:
-        return "wrong_order", "a step came before one that it needs"
+        return "wrong_order", "a step came before one that it depends on"
     if reward.arguments < 1 - EQUAL:
         wrong = next(one for one in reward.evidence if one.wrong_arguments)
         return "wrong_argument", f"{', '.join(wrong.wrong_arguments)} of {format_call(calls[wrong.call])}"
     if reward.name < 1 - EQUAL:
         extra = next(one for one in reward.evidence if not one.named)
-        return "wrong_tool", f"{format_call(calls[extra.call])}, which is no part of the task"
+        return "wrong_tool", f"{format_call(calls[extra.call])}, which is not part of the task"
     if reward.validity < 1 - EQUAL:
         refused = next(call for call in calls if call.level < 3)
         return "refused_call", f"{format_call(refused)}: {refused.observation}"[:500]
@@ -67,11 +67,11 @@ def shortfall(example: Example, calls: tuple[ExecutedCall, ...], reward: Reward)
 
 
 def format_call(call: ExecutedCall) -> str:
-    """A call in a few words."""
+    """Return a short text for a call."""
     arguments = ", ".join(f"{name}={json.dumps(value)}" for name, value in (call.call.arguments or {}).items())
     return f"{call.call.name[:100]}({arguments})"[:300]
 
 
 def writes(call: ExecutedCall) -> bool:
-    """Whether a call was made that changes something, or was meant to."""
+    """Return whether a call was to a tool that writes, even if it failed."""
     return call.call.name in TOOLS and TOOLS[call.call.name][1].writes

@@ -1,4 +1,4 @@
-"""Conversations made from a seed alone, in held-out worlds: the same ones in any process, whoever asks."""
+"""Task sampler: conversations made from a seed alone, in held-out worlds, equal in every process."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from ...trajectory import Example, Kind, dumps
 from .options import Making
 
 ABSTENTION = "abstention"
-WORLDS = 16  # that the conversations share: a world has to be built before it is opened
+WORLDS = 16  # shared by the conversations, since building a world takes time
 KNOBS = {
-    # Nobody asks for what has become impossible: to try is a refused call.
+    # No user asks for something that has become impossible, since trying it is a refused call.
     "paper": replace(PAPER, recovery=0.0, sorts={"declined": 1.0}),
     "plain": replace(TINY, recovery=0.0, sorts={"declined": 1.0}),
 }
-SPAN = 20_000  # indices that a category may use up
-TRIES = 40  # draws for each item that is wanted: of the rarest, long chains, one in twenty lends itself
+SPAN = 20_000  # indices per category
+TRIES = 40  # draws per wanted item: of the rarest, long chains, one draw in twenty is suitable
 KINDS: tuple[Kind, ...] = ("missing_function", "irrelevance")
 
 
 def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mapping[str, Any] | None = None) -> Draws:
-    """What conversations about these servers are drawn with, some knobs `turned` otherwise than in their manner.
+    """Return the draws of conversations about these servers; `turned` replaces some knobs of their manner.
 
-    The graph is taken from the folder, or put there.
+    The graph is read from the folder, or built and stored there.
     """
     whole = read(graph_path(graphs))
     graph = load_or_build(graphs, servers=servers) if whole is None else part(whole, servers)
@@ -45,9 +45,9 @@ def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mappi
 
 
 def chains(draws: Draws, servers: Sequence[str], number: int, count: int) -> list[Example]:
-    """Up to `count` different conversations whose calls are mostly of these servers, about each of their tools in turn.
+    """Return up to `count` distinct conversations that call mostly these servers, with their tools taken in turn.
 
-    `number` is the category's, 0 to 79: none shares an index with another.
+    `number` is the category's, 0 to 79; categories share no index.
     """
     tools = [name for name in draws.graph if TOOLS[name][0].name in servers]
     made = (draws.one(index, "chain", tools[index % len(tools)]).example for index in indices(number, count))
@@ -55,9 +55,9 @@ def chains(draws: Draws, servers: Sequence[str], number: int, count: int) -> lis
 
 
 def abstentions(draws: Draws, number: int, count: int) -> list[Example]:
-    """Up to `count` conversations in which nothing is to be called: the tool is hidden, or none has to do with it."""
+    """Return up to `count` conversations that need no call: the tool is hidden, or no tool fits."""
     lone = len({TOOLS[name][0].name for name in draws.graph}) == 1
-    kinds = KINDS[:1] if lone else KINDS  # to a single server no tool is foreign
+    kinds = KINDS[:1] if lone else KINDS  # a single server has no foreign tools
     made = (draws.one(index, kinds[index % len(kinds)], None).example for index in indices(number, count))
     return first(count, (one for one in made if one))
 
@@ -67,7 +67,7 @@ def indices(number: int, count: int) -> range:
 
 
 def first(count: int, examples: Iterator[Example]) -> list[Example]:
-    """The first so many that do not repeat one another."""
+    """Return the first `count` distinct examples."""
     kept: list[Example] = []
     while len(kept) < count and (more := list(islice(examples, count - len(kept)))):
         kept = list(distinct([*kept, *more]))
@@ -75,18 +75,18 @@ def first(count: int, examples: Iterator[Example]) -> list[Example]:
 
 
 def server_of(example: Example) -> str:
-    """The server that most of its ground-truth calls are made to, the first one called among equals; "" of no calls."""
+    """Return the server of most ground-truth calls, the first one called among ties; "" without calls."""
     called = Counter(TOOLS[call.name][0].name for step in example.steps for call in step.calls if call.name in TOOLS)
     return called.most_common(1)[0][0] if called else ""
 
 
 def category_of(example: Example) -> str:
-    """Its server, or abstention where nothing is to be called."""
+    """Return an example's server, or abstention where no call is due."""
     return server_of(example) or ABSTENTION
 
 
 def by_server(making: Making, graphs: Path) -> dict[str, list[Example]]:
-    """As many conversations of each server, and of abstention, as are wanted and can be made."""
+    """Return up to `making.count` conversations of each server and of abstention."""
     draws = draws_of(making, graphs, making.servers)
     places = {name: place for place, name in enumerate(SERVERS)}
     found = {name: chains(draws, [name], places[name], making.count) for name in making.servers}
@@ -94,6 +94,6 @@ def by_server(making: Making, graphs: Path) -> dict[str, list[Example]]:
 
 
 def digest_of(examples: Iterable[Example], catches: Iterable[str] = ()) -> str:
-    """Names these conversations and what is planted in them, as the version of a benchmark."""
+    """Return a digest of these conversations and their catches, for the version of a benchmark."""
     lines = "\n".join((*map(dumps, examples), *catches))
     return blake2b(lines.encode(), digest_size=6).hexdigest()
