@@ -8,6 +8,6 @@ if __name__ == "__main__":
 
         code = main()
     except KeyboardInterrupt:
-        print("Stopped before anything began.")
+        print("Stopped before anything started.")
         code = 130
     sys.exit(code)

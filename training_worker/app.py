@@ -12,20 +12,20 @@ from . import heartbeat, logs
 from .broker import broker_url, celery_url
 from .jobs.parent_death import die_with_parent
 
-os.umask(0o077)  # what a worker and its jobs write is for their user alone
+os.umask(0o077)  # files of a worker and its jobs are private to their user
 app = Celery(
     "training_worker",
     broker=celery_url(broker_url()),
     include=["training_worker.tasks"],
-    fixups=(),  # or Celery loads Django where DJANGO_SETTINGS_MODULE is set, as it is under `manage.py`
+    fixups=(),  # otherwise Celery loads Django where DJANGO_SETTINGS_MODULE is set, as it is under `manage.py`
 )
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
-    task_acks_late=False,  # a run is taken once; that it was lost is for the web side to find out
+    task_acks_late=False,  # a run is taken once; the web side detects lost runs
     worker_prefetch_multiplier=1,
-    worker_disable_prefetch=True,  # a busy worker leaves the next message to one that is not
+    worker_disable_prefetch=True,  # a busy worker leaves the next message to an idle one
     worker_concurrency=1,
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 VARIABLE, FREE_GB = "PROVE_FREE_GB", 2.0
 GB = 10**9  # bytes
-DO = "Delete runs and data sets that nobody needs, or ask who runs the site to make room (PROVE_FREE_GB)."
+DO = "Delete unused runs and datasets, or ask the site administrator to free disk space (PROVE_FREE_GB)."
 
 
 class NoRoom(Exception):
@@ -37,10 +37,10 @@ def room_for(what: str, size: int, folder: Path, kept: float) -> None:
     """Raise NoRoom if `size` bytes in this folder would leave less than `kept` gigabytes of its disk."""
     left = free(folder)
     if left - size < kept * GB:
-        needs = f"it takes about {amount(size)}, and " if size else ""
+        needs = f"it needs about {amount(size)}, and " if size else ""
         raise NoRoom(
-            f"There is no room for {what}: {amount(left)} are free where its files are kept, {needs}"
-            f"{amount(kept * GB)} are left to the site itself. {DO}"
+            f"Not enough disk space for {what}: {amount(left)} are free where its files are stored, {needs}"
+            f"{amount(kept * GB)} are reserved for the site itself. {DO}"
         )
 
 

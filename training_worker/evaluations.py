@@ -31,7 +31,7 @@ from .terminal import estimated
 from .warm import SERVERS
 
 ABOUT = "The shipped warm policy before, and after `make pipeline`; each answers every item once, greedily."
-OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # what the tiny policy was shown
+OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # as in the tiny policy's training
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def work() -> None:
         if not given.after.is_dir():
             raise StageFailed(
-                f"There is no policy in {given.after}: make one with `make pipeline`, or name it --after."
+                f"There is no policy in {given.after}: create one with `make pipeline`, or give its folder to --after."
             )
         write_block("evaluations", markdown(compare(given, console), given.about or ABOUT))
         console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
@@ -129,9 +129,9 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--worlds", type=int, default=50, metavar="N", help="items of each category of held-out worlds")
     parser.add_argument("--behaviour", type=int, default=25, metavar="N", help="items of each behaviour")
     parser.add_argument(
-        "--bfcl", type=int, default=25, metavar="N", help="the first N of each category; 0 leaves it out"
+        "--bfcl", type=int, default=25, metavar="N", help="the first N items of each BFCL category; 0 skips BFCL"
     )
-    parser.add_argument("--about", default="", help="what the page says of the two policies")
+    parser.add_argument("--about", default="", help="description of the two policies on the page")
     return parser.parse_args(argv)
 
 

@@ -19,11 +19,11 @@ from celery.signals import worker_ready, worker_shutdown
 from redis import RedisError, from_url
 
 HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
-SAID = ""  # among those that drain, once the site has said which
-MINUTE, SAMPLES = 60, 60  # seconds between two samples of how busy a worker is, and how many are kept
+SAID = ""  # a member of the draining set, once the site has sent it
+MINUTE, SAMPLES = 60, 60  # seconds between two samples of a worker's load, and how many are stored
 EVERY = 10.0  # seconds between two beats
-HEED = 2.0  # seconds between two looks at whether it is to take no more jobs
-FORGET = 24 * 3600.0  # seconds after which a program that is gone is no longer listed
+HEED = 2.0  # seconds between two checks whether a worker is to take no more jobs
+FORGET = 24 * 3600.0  # seconds after its last heartbeat until a program is no longer listed
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ def of_workers(url: str, only: str = "") -> None:
     There it also checks whether it is to take no more jobs, or to take some again. `only` names a queue: a worker that
     does not serve it does no jobs and sends nothing.
     """
-    from . import worker_info  # what it takes to know them is not for the web, which only listens
+    from . import worker_info  # imported here, since the web side only listens and does not need it
 
     @cache
     def broker() -> Any:
@@ -118,7 +118,7 @@ def of_workers(url: str, only: str = "") -> None:
         try:
             beat(broker(), name, {**known, **worker_info.load()})
         except RedisError as error:
-            log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
+            log.debug("no heartbeat: %s", error)  # the worker itself reports an unreachable broker
 
     def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
         try:
@@ -137,7 +137,7 @@ def of_workers(url: str, only: str = "") -> None:
         if only and only not in queues:
             return
         known = {**worker_info.machine(queues, int(sender.controller.concurrency)), "drained": False}
-        heed(sender, name, queues, known)  # before it takes its first
+        heed(sender, name, queues, known)  # before it takes its first job
         say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
         sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))
@@ -147,4 +147,4 @@ def of_workers(url: str, only: str = "") -> None:
         try:
             forget(broker(), str(sender.hostname))
         except RedisError as error:
-            log.debug("no goodbye: %s", error)
+            log.debug("could not sign off: %s", error)

@@ -13,7 +13,7 @@ from typing import Any
 
 from redis import RedisError
 
-Order = dict[str, Any]  # what a worker is told of a job: job, attempt, and of a worker of the engine kind and spec
+Order = dict[str, Any]  # job and attempt; for a worker of the engine also kind and spec
 
 
 def places(queue: str) -> str:
@@ -66,6 +66,6 @@ def in_turn(broker: Any, queue: str, named: Order) -> Iterator[Order]:
     try:
         while order := take(broker, queue):
             yield order
-    except RedisError:  # a broker that is away keeps nobody from what is in hand
+    except RedisError:  # the ticket's own job can run without a broker
         pass
     yield named

@@ -20,7 +20,7 @@ JOB: ContextVar[str | None] = ContextVar("job", default=None)
 SETTING, FORMS = "PROVE_LOG", ("text", "json")
 SHOWN = ("timestamp", "level", "logger", "message", "request_id", "user", "view", "project", "job")
 MORE = ("method", "status", "ms", "exc_info", "stack_info")
-ATTEMPTS = "training_worker.tasks"  # says of each attempt when it is over
+ATTEMPTS = "training_worker.tasks"  # logs the end of each attempt
 Facts = Callable[[logging.LogRecord], dict[str, Any]]
 
 
@@ -28,7 +28,7 @@ def form() -> str:
     """Return the log format that PROVE_LOG asks for. Raises ValueError for an unknown one."""
     wanted = os.environ.get(SETTING) or "text"
     if wanted not in FORMS:
-        raise ValueError(f"{SETTING}={wanted!r} is none of {', '.join(FORMS)}")
+        raise ValueError(f"{SETTING}={wanted!r} is not one of {', '.join(FORMS)}")
     return wanted
 
 
@@ -84,7 +84,7 @@ def of_workers(facts: Facts = job_at_work) -> None:
     """Make log records of this process's Celery programs name their job, in JSON if that is configured."""
     task_prerun.connect(begin_job, weak=False)
     task_postrun.connect(end_job, weak=False)
-    if form() == "json":  # otherwise Celery sets its logs up, in the format that its command line gives
+    if form() == "json":  # otherwise Celery configures its logs, in the format of its command line
 
         @setup_logging.connect(weak=False)  # type: ignore[untyped-decorator]
         def set_up(**rest: object) -> None:

@@ -24,11 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training_worker.noise", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("data") / "proof", help="folder of `make proof`")
     parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
-    parser.add_argument("--batches", type=int, default=14, help="at least 3")
+    parser.add_argument("--batches", type=int, default=14, help="number of batches, at least 3")
     parser.add_argument("--examples", type=int, default=4_000, help="training conversations, as for `make proof`")
     options, console = parser.parse_args(argv), Console()
     if options.batches < 3:
-        parser.error("the similarity of batches needs at least 3 of them")
+        parser.error("--batches must be at least 3")
 
     def work() -> None:
         from .trainer.gradient_noise import batch_gradients, table

@@ -41,8 +41,8 @@ LONGEST_PROMPT = 1_024
 HELD_OUT_SPARE = 1.1
 SAMPLES = 4  # rollouts of each held-out example at temperature 1
 NO_GAIN = 3
-STOPPED = "Stopped. What is done is kept; the same command goes on from here."
-SEEDS = range(20)  # data sets 20 to 39; 0 to 19 belong to warm-up and held-out data
+STOPPED = "Stopped. Finished work is saved; run the same command to resume."
+SEEDS = range(20)  # recipe seeds 20 to 39; 0 to 19 belong to warm-up and held-out data
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Pipeline:
         with bar(self.console, name) as shown:
             began = time.monotonic()
             outcome = run_stage(self.folder_of(name), inputs, lambda folder: work(folder, shown))
-        took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+        took = "cached" if outcome.kept else f"{time.monotonic() - began:.0f} s"
         if outcome.changed:
-            self.console.print(f"  {name} was made again: {outcome.changed} changed.", highlight=False)
+            self.console.print(f"  {name} ran again: {outcome.changed} changed.", highlight=False)
         line = f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]"
         self.console.print(line, highlight=False, soft_wrap=True)
         return outcome
@@ -97,10 +97,10 @@ class Pipeline:
             )
             edges, created = graph.number_of_edges(), sum(data["created"] for _, _, data in graph.edges(data=True))
             if not edges:
-                raise StageFailed("No edge of the graph could be proven; the servers cannot be chained.")
+                raise StageFailed("No dependency between tools could be verified; the servers cannot be chained.")
             line = (
-                f"{len(graph)} tools on {len(WARM_SERVERS)} servers, {edges} edges proven by execution "
-                f"({created} to what the call before created), {len(graph.graph['unproven'])} candidates unproven"
+                f"{len(graph)} tools on {len(WARM_SERVERS)} servers, {edges} dependencies verified by execution "
+                f"({created} on what the earlier call created), {len(graph.graph['unproven'])} candidates unverified"
             )
             return {"line": line, "edges": edges, "created": created, "unproven": graph.graph["unproven"]}
 
@@ -138,7 +138,7 @@ class Pipeline:
             lengths = Counter(len(example.steps) for example in kept["train"])
             line = (
                 f"{len(kept['train']):,} training and {len(kept['held_out'])} held-out conversations, all replayed, "
-                f"every oracle perfect; steps {', '.join(f'{n}: {lengths[n]}' for n in sorted(lengths))}"
+                f"each ground truth with full reward; steps {', '.join(f'{n}: {lengths[n]}' for n in sorted(lengths))}"
             )
             return {"line": line, "counts": counts, "left out as too long": left_out}
 
@@ -156,7 +156,7 @@ class Pipeline:
             found, examples = load_policy(policy), held_out(data)
             lines: dict[str, Any] = {}
             for mode, samples, temperature in (("sampled", SAMPLES, 1.0), ("greedy", 1, 0.0)):
-                shown.set(mode == "greedy", 2, f"{mode}, {len(examples)} worlds it has not seen")
+                shown.set(mode == "greedy", 2, f"{mode}, {len(examples)} held-out worlds")
                 made = evaluate(found.model, found.tokenizer, examples, samples, temperature, seed=1)
                 write_lines(folder / f"{mode}.jsonl", [rollout for rollouts in made for rollout in rollouts])
                 lines[mode] = [asdict(line) for line in table(examples, made)]
@@ -178,11 +178,11 @@ class Pipeline:
                 if event["event"] == "step":
                     curve.extend([event["reward"]] if "reward" in event else curve[-1:])
                     passed = max(event["elapsed_s"] / 60 / options.minutes, event["step"] / options.max_steps)
-                    reward = f"reward {event['reward']:.2f}" if "reward" in event else "nothing could be scored"
+                    reward = f"reward {event['reward']:.2f}" if "reward" in event else "no scored rollout"
                     say = f"step {event['step']}  {reward}  {sparkline(curve, 24)}"
                     shown.set(min(passed, 1.0), 1.0, say)
                 elif event["event"] == "resumed":
-                    self.console.print(f"  goes on from the checkpoint of step {event['step']}", highlight=False)
+                    self.console.print(f"  resumes from the checkpoint of step {event['step']}", highlight=False)
 
             run = GRPORun(
                 policy=options.policy,
@@ -226,7 +226,7 @@ def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
 
 def digest_of(policy: Path) -> str:
     """Return a digest of a policy's weights and tokenizer."""
-    weights = sorted(policy.glob("*.safetensors")) or [policy / "model.safetensors"]  # an adapter's, or several
+    weights = sorted(policy.glob("*.safetensors")) or [policy / "model.safetensors"]  # of an adapter, or several files
     files = (*weights, policy / "tokenizer.json")
     return "+".join(file_digest(path) if path.exists() else "missing" for path in files)
 
@@ -234,14 +234,14 @@ def digest_of(policy: Path) -> str:
 def option_parser() -> argparse.ArgumentParser:
     shipped = Path(__file__).parent / "trainer" / "warm"
     parser = argparse.ArgumentParser(prog="manage.py pipeline", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path("data"), help="folder for everything the run makes")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="output folder")
     parser.add_argument("--policy", type=Path, default=shipped, help="folder of the policy to start from")
     parser.add_argument("--seed", type=int, default=0, help="seed of the training data and of GRPO, 0 to 19")
     parser.add_argument("--minutes", type=float, default=Options.minutes, help="minutes of GRPO")
     parser.add_argument("--examples", type=int, default=Options.examples, help="training conversations to make")
     parser.add_argument("--held-out", type=int, default=Options.held_out, help="held-out conversations to evaluate on")
-    parser.add_argument("--max-steps", type=int, default=Options.max_steps, help="most GRPO steps")
-    parser.add_argument("--learning-rate", type=float, default=Options.learning_rate, help="of GRPO")
+    parser.add_argument("--max-steps", type=int, default=Options.max_steps, help="maximum GRPO steps")
+    parser.add_argument("--learning-rate", type=float, default=Options.learning_rate, help="learning rate of GRPO")
     parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
     return parser
 
@@ -289,8 +289,8 @@ def ended(work: Callable[[], int | None], data: Path, console: Console) -> int:
         reason = explain(error, data)
     except Exception:
         if shutil.disk_usage(data).free > FULL_BYTES:
-            raise  # a bug, which should be seen
-        reason = explain(OSError(errno.ENOSPC, ""), data)  # libraries tell a full disk in words of their own
+            raise  # a bug, whose traceback should be seen
+        reason = explain(OSError(errno.ENOSPC, ""), data)  # libraries report a full disk in their own ways
     console.print(f"[red]Failed:[/] {escape(reason)}", highlight=False, soft_wrap=True)
     return 1
 
@@ -299,8 +299,8 @@ def require_space(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < FREE_BYTES:
         raise StageFailed(
-            f"{folder} has {free / 1e6:.0f} MB left and a run needs {FREE_BYTES / 1e6:.0f} MB. "
-            "Make room, or give --data a folder on another disk."
+            f"{folder} has {free / 1e6:.0f} MB free and a run needs {FREE_BYTES / 1e6:.0f} MB. "
+            "Free disk space, or set --data to a folder on another disk."
         )
 
 
@@ -309,9 +309,9 @@ def explain(error: OSError, folder: Path) -> str:
     where = error.filename or folder
     match error.errno:
         case errno.ENOSPC:
-            return f"The disk is full at {where}. Make room and run the same command: it goes on where it stopped."
+            return f"The disk is full at {where}. Free disk space and run the same command to resume."
         case errno.EACCES | errno.EROFS | errno.EPERM:
-            return f"{where} cannot be written. Set PROVE_DATA (or --data) to a folder you may write to."
+            return f"{where} cannot be written. Set PROVE_DATA (or --data) to a writable folder."
     return f"{error.strerror or error} at {where}."
 
 

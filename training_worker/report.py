@@ -51,7 +51,7 @@ def make_report(
     show(console, examples, sides, gains)
     console.print(f"Plots in {plots}, everything else in {folder}.", highlight=False, soft_wrap=True, markup=False)
     if not gains["sampled"].better:
-        console.print("[yellow]The gain is not above chance: train longer (--minutes) or on more (--examples).[/]")
+        console.print("[yellow]The gain is not beyond chance: train longer (--minutes) or on more (--examples).[/]")
     return gains["sampled"].better
 
 

@@ -22,13 +22,13 @@ PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV
 MEMORY = 2 << 30  # bytes of address space
 SECONDS = 120  # of processor time
 LARGEST_FILE = 4 << 30  # bytes of any file that it writes
-EVERY = 0.5  # seconds between two looks at whether to go on
+EVERY = 0.5  # seconds between two polls
 REFUSED = 2  # exit status: the last line on standard error says why
 TOO_MUCH = (
-    "Reading it takes more memory or time than a file gets: it unpacks to far more than its size. Give it in parts."
+    "Reading it exceeds the limit of memory or time for a file: it unpacks to far more than its size. Split it up."
 )
 
-inside = False  # whether this process is such a child
+inside = False  # whether this process is a sandboxed child
 
 
 def decode(
@@ -78,7 +78,7 @@ def lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
         try:
             while line := child.stdout.readline(longest + 1):
                 if len(line) > longest:
-                    raise UnreadableData(f"A row of it has more than {longest:,} bytes, which is the most.")
+                    raise UnreadableData(f"A row of it has more than {longest:,} bytes, which is the limit.")
                 yield line
             child.wait()
         finally:

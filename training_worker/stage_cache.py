@@ -84,7 +84,5 @@ def only_one(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StageFailed(
-                f"Another run is at work in {folder}. Wait for it, or give --data another folder."
-            ) from None
+            raise StageFailed(f"Another run is using {folder}. Wait for it, or set --data to another folder.") from None
         yield

@@ -39,7 +39,7 @@ def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any])
     for order in in_turn(connect(), queue, named):
         JOB.set(order["job"])
         if Attempt(app, data() / "jobs", **order, closing=closing.is_set, worker=str(task.request.hostname)).run():
-            log.info("attempt %s at it is over", order["attempt"])
+            log.info("attempt %s has ended", order["attempt"])
             return
 
 

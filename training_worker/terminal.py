@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 PLAIN_EVERY = 10.0
-WIDTH = 120  # of what is no terminal
+WIDTH = 120  # of a stream that is not a terminal
 
 
 class Bar:
@@ -111,6 +111,6 @@ def sparkline(values: list[float], width: int = 30) -> str:
         return ""
     size = max(1, -(-len(values) // width))
     groups = [values[i : i + size] for i in range(0, len(values), size)]
-    means = [round(sum(group) / len(group), 9) for group in groups]  # else a flat curve shows the rounding of its sums
+    means = [round(sum(group) / len(group), 9) for group in groups]  # otherwise a flat curve shows rounding errors
     low, high = min(means), max(means)
     return "".join(SPARKS[round((mean - low) / (high - low or 1) * (len(SPARKS) - 1))] for mean in means)

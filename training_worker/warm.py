@@ -11,6 +11,6 @@ UNSEEN_TOOLS = (
     "edit_post",
     "end_market_listing",
 )
-"""One tool of each of its servers that is in no conversation that it was trained on."""
-UNSEEN_SERVERS = ("issue_tracker", "team_chat")  # of other kinds; measured on them, it shows what it learnt of schemas
-TRAIN_SEED, DEVELOPMENT_SEED = 0, 1  # of the recipes of the warm-up, in training worlds and in held-out worlds
+"""One tool of each of its servers, which no training conversation contains."""
+UNSEEN_SERVERS = ("issue_tracker", "team_chat")  # of other kinds; results on them show what it learnt of schemas
+TRAIN_SEED, DEVELOPMENT_SEED = 0, 1  # of the warm-up's recipes, in training worlds and in held-out worlds

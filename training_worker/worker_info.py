@@ -24,9 +24,9 @@ from .prove.events import now
 from .prove.synthesis.shards import own_code
 
 ASKED = "name,memory.total,memory.used,utilization.gpu,temperature.gpu"
-PATIENCE = 3.0  # seconds that nvidia-smi gets
+PATIENCE = 3.0  # seconds that nvidia-smi may take
 GB, MIB = 1e9, 1 << 20
-LONGEST, MOST_GPUS, MOST_SLOTS, MOST_NAMES = 100, 64, 64, 500  # of what another machine says
+LONGEST, MOST_GPUS, MOST_SLOTS, MOST_NAMES = 100, 64, 64, 500  # limits on another machine's info
 
 
 def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:

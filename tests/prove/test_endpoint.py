@@ -176,7 +176,7 @@ FAILURES = {
     "404": (lambda: Response("no model scripted", 404), r"HTTP 404: no model.*PROVE_LLM_MODEL"),
     "400": (lambda: Response("context too long", 400), r"HTTP 400: context too long"),
     "redirect": (lambda: RedirectResponse("http://example.org/"), r"HTTP 307"),
-    "429": (lambda: Response(headers={"Retry-After": "0.01"}, status_code=429), r"enough of requests, tried 2 times"),
+    "429": (lambda: Response(headers={"Retry-After": "0.01"}, status_code=429), r"rate-limiting requests, tried 2 times"),
     "500": (lambda: Response(headers={"Retry-After": "0.01"}, status_code=500), r"HTTP 500: nothing"),
     "html": (lambda: Response("<html>\n\x1b[31mWelcome"), r"no chat completion: <html> \[31mWelcome"),
     "half": (lambda: Response('{"choices": [{"mess'), r"no chat completion"),
@@ -204,7 +204,7 @@ FAILURES = {
 )
 def test_a_conversation_longer_than_the_model_reads_is_told_apart(serve: Serve, said: object, tmp_path: Path) -> None:
     there = serve(lambda asked: JSONResponse(said, 400))
-    with Endpoint(there.settings(tmp_path)) as endpoint, pytest.raises(TooLong, match="reads less than this"):
+    with Endpoint(there.settings(tmp_path)) as endpoint, pytest.raises(TooLong, match="exceeds the context"):
         endpoint.chat([Message("user", "?")], [])
     there = serve(lambda asked: JSONResponse(said, 500, headers={"Retry-After": "0.01"}))
     with Endpoint(there.settings(tmp_path, retries=0)) as endpoint:
@@ -295,7 +295,7 @@ def test_settings_come_from_the_environment(tmp_path: Path) -> None:
 )
 def test_a_setting_that_makes_no_sense_names_itself(variable: str, value: str) -> None:
     given = {"PROVE_LLM_URL": "http://localhost/v1", "PROVE_LLM_MODEL": "m", f"PROVE_LLM_{variable}": value}
-    with pytest.raises(EndpointFailed, match=f"PROVE_LLM_{variable} does not fit: it is the ") as failed:
+    with pytest.raises(EndpointFailed, match=f"PROVE_LLM_{variable} is invalid: it is the ") as failed:
         from_environment(given)
     assert "\n" not in str(failed.value) and "schlüssel" not in str(failed.value)
 

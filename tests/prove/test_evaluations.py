@@ -34,4 +34,4 @@ def test_the_table_has_a_line_for_each_category() -> None:
 def test_without_a_trained_policy_it_says_how_to_get_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = PAGE.read_text("utf-8")
     assert main(["--data", str(tmp_path), "--after", str(tmp_path / "nothing")]) == 1
-    assert "make one with `make pipeline`" in capsys.readouterr().out and PAGE.read_text("utf-8") == before
+    assert "create one with `make pipeline`" in capsys.readouterr().out and PAGE.read_text("utf-8") == before

@@ -191,7 +191,7 @@ def test_a_recipe_takes_no_imported_conversation_with_calls(graph: nx.DiGraph, t
 def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) -> None:
     one_world = replace(SMALL.recipe, worlds=1)
     lonely = nx.DiGraph(graph.subgraph(["list_driver_profiles"]), **graph.graph)
-    with pytest.raises(CannotBeMet, match=r"\d+ chain conversations are lacking after \d+ draws"):
+    with pytest.raises(CannotBeMet, match=r"\d+ chain conversations are missing after \d+ draws"):
         assemble(recipes.by_kind((50, 0, 0)), "train", lonely, one_world, processes=1)
 
 

@@ -113,6 +113,6 @@ def test_what_was_changed_by_hand_is_not_read(data_set: Path) -> None:
     assert len(list(dataset_folder.examples(data_set, "train"))) == 40
     with (data_set / "train.jsonl").open("a") as file:
         file.write("\n")
-    with pytest.raises(UnreadableData, match=r"train\.jsonl is not the file that the manifest speaks of"):
+    with pytest.raises(UnreadableData, match=r"train\.jsonl is not the file that the manifest describes"):
         next(dataset_folder.examples(data_set, "train"))
     assert len(list(dataset_folder.examples(data_set, "held_out"))) == 8

@@ -100,7 +100,7 @@ def test_a_mark_is_written_whole_and_read_again(tmp_path: Path) -> None:
 
 def test_a_folder_has_one_holder_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
-    with only_one(folder), pytest.raises(StageFailed, match="Another run is at work"), only_one(folder):
+    with only_one(folder), pytest.raises(StageFailed, match="Another run is using"), only_one(folder):
         pass
     with only_one(folder):
         assert folder.is_dir()
@@ -117,7 +117,7 @@ def test_a_folder_held_by_another_process_is_refused_until_that_ends(tmp_path: P
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-        with pytest.raises(StageFailed, match="--data another folder"), only_one(tmp_path):
+        with pytest.raises(StageFailed, match="--data to another folder"), only_one(tmp_path):
             pass
         holder.kill()
     with only_one(tmp_path):

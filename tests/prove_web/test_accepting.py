@@ -132,7 +132,7 @@ def test_an_attempt_earns_less_when_a_call_of_it_fails_now() -> None:
 def test_a_server_or_a_tool_that_is_gone_is_named_and_nothing_else_breaks(project: Project) -> None:
     example = chain(2)
     gone = replace(example, world=replace(example.world, servers=("telegraph",)))
-    assert check(kept(project, gone)).drift == ("There is no server telegraph any more.",)
+    assert check(kept(project, gone)).drift == ("The server telegraph no longer exists.",)
     call = replace(example.steps[0].calls[0], name="send_telegram")
     steps = (Step((call,), 0, example.steps[0].observations), *example.steps[1:])
     drift = check(kept(project, replace(example, steps=steps, candidates=("send_telegram",)))).drift

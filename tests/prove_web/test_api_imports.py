@@ -141,8 +141,8 @@ def test_pieces_that_do_not_fit_change_nothing(maries: Program, project: Project
 def test_the_last_of_the_disk_is_for_the_site(maries: Program, settings: LazySettings) -> None:
     begun = maries.post("/imports", {"name": "a.csv", "size": len(ROWS)}, 201)
     settings.FREE_GB = 10**9
-    assert "no room" in maries.post("/imports", {"name": "a.csv", "size": len(ROWS)}, 422)["error"]
-    assert "no room" in put(maries, begun, 0, ROWS, 422)["error"] and here(begun) == b""
+    assert "Not enough disk space" in maries.post("/imports", {"name": "a.csv", "size": len(ROWS)}, 422)["error"]
+    assert "Not enough disk space" in put(maries, begun, 0, ROWS, 422)["error"] and here(begun) == b""
 
 
 def test_what_is_no_data_says_so(maries: Program) -> None:

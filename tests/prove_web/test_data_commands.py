@@ -286,7 +286,7 @@ def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     monkeypatch.setitem(recipes.PLANS, "quiet", recipes.plan("quiet", "nothing to do", (0, 3, 1), (0, 1, 0)))
     for name in ("URL", "MODEL", "PARALLEL"):
         monkeypatch.delenv(f"PROVE_LLM_{name}", raising=False)
-    with pytest.raises(CommandError, match="There is no endpoint: set PROVE_LLM_URL"):
+    with pytest.raises(CommandError, match="No endpoint is set: set PROVE_LLM_URL"):
         said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
     monkeypatch.setenv("PROVE_LLM_URL", serve(rewriting).url)
     monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)

@@ -63,7 +63,8 @@ def test_what_is_taken_leaves_what_is_kept_and_what_fits_is_taken(free: int, siz
             room_for("it", size, Path("/not/there/yet"), kept)
         except NoRoom as why:
             assert free - size < kept * GB
-            assert all(words in str(why) for words in ("no room for it", "are free", "left to the site", "Delete"))
+            texts = ("Not enough disk space for it", "are free", "reserved for the site", "Delete")
+            assert all(text in str(why) for text in texts)
         else:
             assert free - size >= kept * GB
 
@@ -121,9 +122,11 @@ def test_an_export_is_refused_before_the_one_there_is_goes(
     disk(2 * GB + 4999)
     address = reverse("checkpoint-export-make", args=[*project.path, job.run.number, 2])
     answer = as_user(mary).post(address, follow=True)
-    assert "no room for the export of checkpoint 2" in answer.content.decode() and old.is_dir()
+    assert "Not enough disk space for the export of checkpoint 2" in answer.content.decode() and old.is_dir()
     make(Export(job, 2))
-    assert "no room" in Export(job, 2).why and not Export(job, 2).ready, "it filled up before its turn came"
+    assert "Not enough disk space" in Export(job, 2).why and not Export(job, 2).ready, (
+        "it filled up before its turn came"
+    )
 
 
 def test_a_data_set_fails_with_the_reason_and_leaves_no_rows(project: Project, data: Path, disk: Any) -> None:
@@ -134,7 +137,7 @@ def test_a_data_set_fails_with_the_reason_and_leaves_no_rows(project: Project, d
     disk(GB)
     work(made.job)
     made.job.refresh_from_db()
-    assert made.job.state == State.FAILED and "no room for a dataset" in made.job.error
+    assert made.job.state == State.FAILED and "Not enough disk space for a dataset" in made.job.error
     assert not list(made.job.out.glob("*.jsonl*")) and not made.trajectories.exists()
 
 

@@ -129,4 +129,4 @@ def test_the_page_seeks_in_the_whole_log_and_says_when_there_is_nothing(
     for odd in ("9" * 40, "-1", "x", "²"):
         assert victors.get(url, {"log": "step", "before": odd, "at": odd}).status_code == 200
     nothing = "".join(c for c in string.ascii_letters)
-    assert f"holds “{html.escape(nothing)}”" in victors.get(url, {"log": nothing}).text
+    assert f"contains “{html.escape(nothing)}”" in victors.get(url, {"log": nothing}).text

@@ -143,7 +143,7 @@ def test_only_known_fields_are_told() -> None:
 
 def test_a_form_that_is_none_stops_the_start_and_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROVE_LOG", "xml")
-    with pytest.raises(ImproperlyConfigured, match="PROVE_LOG='xml' is none of text, json"):
+    with pytest.raises(ImproperlyConfigured, match="PROVE_LOG='xml' is not one of text, json"):
         configuration()
 
 

@@ -76,9 +76,9 @@ def test_a_drift_of_the_reward_is_told_to_a_blind_reviewer_without_the_reward(
     monkeypatch.setattr(drift, "perfect", lambda example: replace(perfect(example), total=0.125))
     page, sent = queue.items.get().get_absolute_url(), {"action": "complete", "a-verdict": "accept"}
     told = as_user(bob).post(page, sent).text
-    assert "The reward differs." in told and "0.125" not in told and "It earned" not in told
+    assert "The reward differs." in told and "0.125" not in told and "The reward was" not in told
     Queue.objects.update(blind=False)
-    assert "It earned" in as_user(bob).post(page, sent).text
+    assert "The reward was" in as_user(bob).post(page, sent).text
 
 
 def test_the_verdicts_of_an_open_item_of_a_blind_queue_are_not_beside_the_reward(

@@ -250,9 +250,9 @@ def test_the_decoder_is_chosen_where_it_can_run_the_model(name: str, kind: type)
 
 
 def test_a_backend_that_does_not_fit_says_which_does() -> None:
-    with pytest.raises(NoBackend, match=r"it runs Qwen3 and Llama, and this is Qwen2ForCausalLM\. Use the"):
+    with pytest.raises(NoBackend, match=r"it supports Qwen3 and Llama, and this is Qwen2ForCausalLM\. Use the"):
         backend_for(family_model("qwen2.5"), family_tokenizer("qwen2.5"), "decoder")
-    with pytest.raises(NoBackend, match="it runs models with plain rotary positions"):
+    with pytest.raises(NoBackend, match="it supports only plain rotary positions"):
         backend_for(family_model("llama3.2"), family_tokenizer("llama3.2"), "decoder")
     with pytest.raises(NoBackend, match="use_vllm"):
         backend_for(family_model("qwen3"), family_tokenizer("qwen3"), "vllm")

@@ -56,7 +56,7 @@ def test_another_model_has_another_digest(sentences: Sentences, tmp_path: Path) 
         ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "pooled by pooling_mode_cls_token"),
         ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "a layer Dense"),
         ("modules.json", {"type": 1}, "modules.json cannot be read"),
-        ("config.json", {"auto_map": {"AutoModel": "evil.Model"}}, "brings code of its own"),
+        ("config.json", {"auto_map": {"AutoModel": "evil.Model"}}, "contains custom code"),
         ("config.json", {"model_type": "no_such"}, "transformers cannot load it"),
         ("model.safetensors", "no weights", "transformers cannot load it"),
     ],

@@ -77,7 +77,7 @@ def test_a_malformed_call_behind_an_endpoint_is_the_policys(call: Any, asked_the
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (JSONResponse({"error": "slow down"}, 429), "it has had enough of requests"),
+        (JSONResponse({"error": "slow down"}, 429), "it is rate-limiting requests"),
         (JSONResponse({"error": "broken"}, 500), "it answers HTTP 500"),
         (Response("<html>", media_type="application/json"), "no chat completion"),
     ],

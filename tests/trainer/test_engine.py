@@ -199,7 +199,9 @@ def test_whatever_is_said_within_whatever_limits_ends_for_one_reason(
 
 
 def test_texts_without_tokens_are_refused_for_training() -> None:
-    with pytest.raises(NoBackend, match=r"ScriptedBackend gives texts without token ids .* It can be measured"):
+    with pytest.raises(
+        NoBackend, match=r"ScriptedBackend returns texts without token ids .* Use it only for evaluation"
+    ):
         sample(family_model("qwen3"), TOKENIZER, [EXAMPLE], backend=ScriptedBackend(always("")))
 
 

@@ -49,9 +49,9 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Path) -> None:
     told = (tried / "said").read_text("utf-8")
     table, said = trial(tried)
-    assert table in told and "trial on cpu" in told
+    assert table in told and "trial run on cpu" in told
     assert (tried / "page.md").read_text() == "before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n"
-    assert "Not written to page.md: this was a trial on cpu." in said
+    assert "Not written to page.md: this was a trial run on cpu." in said
     assert table.count("| 2 |") == 2 and "| SFT |" in table and "| then GRPO |" in table and "nan" not in table
     found = json.loads((tried / "results.json").read_text())
     assert found["step"]["environment_s"] > 0 and found["step"]["tokens"] > 0
@@ -60,13 +60,13 @@ def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Pat
     assert not (trained / "config.json").exists() and model_under(trained) == SHIPPED, "an adapter on that of SFT"
     before, after = (load_policy(tried / stage / "policy").model for stage in ("sft", "grpo"))
     assert before.config == after.config
-    assert said.count("kept from before") >= 7, "asked again, nothing is done again"
+    assert said.count("(cached)") >= 7, "asked again, nothing is done again"
 
 
 def test_without_steps_of_grpo_the_page_has_none_and_what_is_there_is_kept(tried: Path) -> None:
     table, said = trial(tried, grpo_steps=0)
     assert "| SFT | 2 |" in table and "GRPO" not in table and "billion random weights" in table
-    assert said.count("kept from before") == 6, "SFT and its measurements do not depend on how long GRPO is"
+    assert said.count("(cached)") == 6, "SFT and its measurements do not depend on how long GRPO is"
 
 
 def test_a_gpu_writes_the_page_also_with_fewer_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

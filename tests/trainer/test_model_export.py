@@ -101,10 +101,10 @@ def test_a_checkpoint_is_exported_without_measurements(run: GRPORun, tmp_path: P
 def test_nothing_is_written_over_and_nothing_half_is_left(
     run: GRPORun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(NotExported, match="is there already"):
+    with pytest.raises(NotExported, match="already exists"):
         export(run.out, tmp_path)
     assert main([str(tmp_path / "nowhere"), str(tmp_path / "out")]) == 1
-    assert "is no run with a trained policy" in capsys.readouterr().err
+    assert "is not a run with a trained policy" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -81,7 +81,7 @@ def test_any_model_of_a_supported_family_can_be_trained(
 def test_a_model_is_found_by_its_name_and_others_are_listed(small: Path) -> None:
     assert find_model("warm") == SHIPPED and find_model("small") == small
     for name in ("other", "", ".", "..", "../models/small", "/etc", str(small)):
-        with pytest.raises(UnreadablePolicy, match=r"There is no policy .*There is: warm, small\. Put it into"):
+        with pytest.raises(UnreadablePolicy, match=r"There is no policy .*Available: warm, small\. Put it into"):
             find_model(name)
 
 
@@ -138,7 +138,7 @@ def test_weights_in_shards_are_read_by_their_index(small: Path) -> None:
 
 def test_what_could_run_code_is_refused(small: Path) -> None:
     change(small / "config.json", auto_map={"AutoModel": "evil.Model"})
-    with pytest.raises(UnreadablePolicy, match=r"brings code of its own \(auto_map in config\.json\)"):
+    with pytest.raises(UnreadablePolicy, match=r"contains custom code \(auto_map in config\.json\)"):
         load_policy(small)
     (small / "model.safetensors").rename(small / "pytorch_model.bin")
     with pytest.raises(UnreadablePolicy, match=r"pytorch_model\.bin, a format that can run code.*convert it"):

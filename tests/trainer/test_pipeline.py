@@ -106,7 +106,7 @@ def last(stopped: Stopped, policy: Path) -> tuple[int, str]:
 @pytest.mark.long
 def test_ctrl_c_is_answered_in_one_line_and_leaves_a_checkpoint(stopped: Stopped) -> None:
     assert stopped.code == 130
-    assert stopped.out.splitlines()[-1] == "Stopped. What is done is kept; the same command goes on from here."
+    assert stopped.out.splitlines()[-1] == "Stopped. Finished work is saved; run the same command to resume."
     assert "Traceback" not in stopped.out + stopped.err
 
 
@@ -114,7 +114,7 @@ def test_ctrl_c_is_answered_in_one_line_and_leaves_a_checkpoint(stopped: Stopped
 def test_after_a_stop_the_run_ends_with_every_step_told_once(stopped: Stopped, last: tuple[int, str]) -> None:
     code, said = last
     assert code == 3, said  # all ran, and an untrained policy gains nothing
-    assert f"goes on from the checkpoint of step {stopped.steps[-1]}" in said
+    assert f"resumes from the checkpoint of step {stopped.steps[-1]}" in said
     assert steps(stopped.data) == kept_steps(stopped.data) == list(range(1, STEPS + 1))
 
 
@@ -152,7 +152,7 @@ def test_a_run_leaves_a_summary_and_plots(finished: Path) -> None:
 
 def test_a_second_run_keeps_what_is_done(finished: Path, policy: Path) -> None:
     code, said = run(finished, policy, steps=1)
-    assert (code, said.count("kept from before")) == (3, 5)
+    assert (code, said.count("(cached)")) == (3, 5)
 
 
 @pytest.mark.long
@@ -165,8 +165,8 @@ def test_data_made_by_servers_that_behaved_differently_are_made_again(
         known = json.loads(path.read_text())
         path.write_text(json.dumps(known | {"key": "older"}))
     _, said = run(stopped.data, policy)
-    assert "data was made again: servers changed." in said
-    assert said.count("kept from before") == 5 - 1  # the same data come out, so all else is kept
+    assert "data ran again: servers changed." in said
+    assert said.count("(cached)") == 5 - 1  # the same data come out, so all else is kept
 
 
 @pytest.mark.parametrize("torn", ["missing", "cut"])

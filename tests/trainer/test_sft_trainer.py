@@ -137,7 +137,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
         if event["event"] == "checkpoint":
             torch.nn.init.constant_(models[0].model.norm.weight, torch.nan)
 
-    says = r"The loss of step 3 \(batch 3, epoch 1\) .* Its conversations: .* The checkpoint of step 2 is kept"
+    says = r"The loss of step 3 \(batch 3, epoch 1\) .* Its conversations: .* The checkpoint of step 2 is intact"
     with pytest.raises(NotFinite, match=says) as broke:
         trained(run, spoil, evaluate=lambda model, step: models.append(model), evaluate_every=3)
     named = str(broke.value).split("conversations: ")[1].split(". ")[0].split(", ")
@@ -174,7 +174,7 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_read(run: SupervisedR
     needed = require_memory(run, "cpu")
     assert (needed.gradients, needed.optimizer, needed.cache) == (needed.weights, 2 * needed.weights, 0)
     with pytest.raises(
-        TooLarge, match=r"needs at least [\d.,]+ GB \(weights.*\(lora_rank 8\), or take a smaller model\."
+        TooLarge, match=r"needs at least [\d.,]+ GB \(weights.*\(lora_rank 8\), or use a smaller model\."
     ):
         trained(replace(run, lora_rank=10**12))
 

@@ -255,7 +255,7 @@ def test_weights_that_are_not_finite_never_become_a_checkpoint(run: GRPORun) -> 
         if step == 2:
             model.model.norm.weight.data[0] = torch.nan
 
-    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is kept"):
+    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is intact"):
         train(run, lambda event: None, attempt=Bank, evaluate=spoil, evaluate_every=1)
     kept = RunFolder(run.out).newest()
     assert kept and kept.step == 1 and torch.isfinite(weights(run.policy)).all()
@@ -268,7 +268,7 @@ def test_a_policy_that_can_no_longer_speak_ends_the_run(run: GRPORun) -> None:
         if event["event"] == "checkpoint":
             models[0].model.norm.weight.data[0] = torch.nan
 
-    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is kept"):
+    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is intact"):
         train(
             replace(run, max_steps=3),
             spoil,

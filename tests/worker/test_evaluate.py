@@ -185,7 +185,7 @@ def test_a_model_of_a_folder_is_called_as_it_was_asked_for(tmp_path: Path) -> No
         ({"trials": 1.5}, "trials must be a whole number of at least 1"),
         ({"project": "../.."}, "project must be a whole number of at least 1"),
         ({"folder": "/etc"}, "This worker does not know folder."),
-        ({"model": ""}, "There is no endpoint: set PROVE_LLM_URL"),
+        ({"model": ""}, "No endpoint is set: set PROVE_LLM_URL"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused_in_a_sentence(

@@ -75,7 +75,7 @@ def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: P
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"policy": "/etc"}, "There is no policy '/etc'. There is: warm."),
+        ({"policy": "/etc"}, "There is no policy '/etc'. Available: warm."),
         ({"policy": ["warm"]}, "There is no policy"),
         ({"policy": f"run:{JOB}"}, f"What run {JOB} left is not here: its policy."),
         ({"policy": f"run:{JOB}/checkpoint-10"}, f"What run {JOB} left is not here: checkpoint-10."),

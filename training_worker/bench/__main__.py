@@ -1,9 +1,9 @@
-"""make bench: medians over alternating rounds, and ratios; single absolute times depend on the machine.
+"""The benchmark command: medians over alternating rounds, and ratios; single absolute times depend on the machine.
 
-make bench                                       against baselines of our own
+make bench                                       against our own baselines
 make bench ARGS="--bfcl --tau2 ../tau2-bench"    and against BFCL (from PyPI) and a checkout of tau2-bench
 make bench ARGS="--verifiers"                    and against verifiers (from PyPI)
-make bench ARGS="--step"                         and what takes the time of a training step on this CPU
+make bench ARGS="--step"                         and the parts of a training step on this CPU
 make bench ARGS="--write"                        and write the tables into docs/benchmarks.md
 """
 
@@ -78,12 +78,12 @@ def scoring() -> tuple[float, float]:
 
 def main(argv: list[str] | None = None) -> int:
     """Measure and print; return 1 if a requested peer could not be measured."""
-    parser = ArgumentParser("make bench", description="How fast the parts are.")
-    parser.add_argument("--bfcl", action="store_true", help="measure BFCL, too; it is installed apart")
-    parser.add_argument("--tau2", type=Path, metavar="CHECKOUT", help="measure this checkout of tau2-bench, too")
-    parser.add_argument("--verifiers", action="store_true", help="measure verifiers, too; it is installed apart")
-    parser.add_argument("--step", action="store_true", help="measure a few steps of GRPO, too; needs torch")
-    parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
+    parser = ArgumentParser("make bench", description="Measure the speed of single parts.")
+    parser.add_argument("--bfcl", action="store_true", help="also measure BFCL, in its own environment")
+    parser.add_argument("--tau2", type=Path, metavar="CHECKOUT", help="also measure this checkout of tau2-bench")
+    parser.add_argument("--verifiers", action="store_true", help="also measure verifiers, in its own environment")
+    parser.add_argument("--step", action="store_true", help="also measure a few steps of GRPO; needs torch")
+    parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="folder of the peers' environments")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/benchmarks.md")
     options = parser.parse_args(argv)
     console = Console()
@@ -127,7 +127,7 @@ def against_baselines() -> Table:
     table = Table("what", "ours", "baseline", "ratio", title=title)
     for what, baseline, (ours, theirs) in [
         ("one read call, direct", "through the MCP SDK in memory", direct_against_mcp()),
-        ("open a session of all servers", "build the world anew", open_against_build()),
+        ("open a session of all servers", "build the world again", open_against_build()),
         ("reward of 4 calls", "reward of 204 calls", scoring()),
     ]:
         table.add_row(what, micro(ours), f"{micro(theirs)}  {baseline}", f"{theirs / ours:,.0f}x")
@@ -147,8 +147,10 @@ def servers_table() -> Table:
 
 def by_size() -> Table:
     """Measure what a larger world costs: nothing for a fork or a digest, and for a call less than its size."""
-    title = "fork and digest: medians over the servers; calls: over the tools, beside the default size"
-    table = Table("size", "rows in all", "fork", "digest after a write", "one call", "most beside default", title=title)
+    title = "fork and digest: medians over the servers; calls: over the tools, compared with the default size"
+    table = Table(
+        "size", "rows in all", "fork", "digest after a write", "one call", "largest ratio to default", title=title
+    )
     usual = servers.calls_by_tool("default")
     for size in ("small", "default", "large"):
         rows, fork, digest = servers.by_size(size)
@@ -212,7 +214,7 @@ def picture_table(graph: Path) -> Table | str:
     """Measure how smoothly the whole graph pans in a browser, or return why it was not measured."""
     found = picture.measure(graph)
     if isinstance(found, str):
-        return f"The picture of the graph was not measured. {found}"
+        return f"The graph view was not measured. {found}"
     table = Table("what", "ours", title=f"the picture of {found.edges:,} edges as {found.lines:,} lines, in a browser")
     table.add_row("a frame while it is panned, median", f"{found.median:.1f} ms")
     table.add_row("95th percentile", f"{found.p95:.1f} ms")
@@ -236,8 +238,8 @@ def by_hand_table() -> Table | str:
     """Measure a manual tool call in a browser, or return why it was not measured."""
     found = pages.by_hand()
     if isinstance(found, str):
-        return f"A call by hand was not measured. {found}"
-    table = Table("what", "ours", title=f"{found.calls} calls by hand in a browser, 10,000 sessions stored")
+        return f"Manual calls were not measured. {found}"
+    table = Table("what", "ours", title=f"{found.calls} manual calls in a browser, 10,000 sessions stored")
     table.add_row("from Ctrl+Enter to its result, median", f"{found.median:.0f} ms")
     table.add_row("95th percentile", f"{found.p95:.0f} ms")
     return table
@@ -248,8 +250,8 @@ def sockets_table() -> Table | str:
     found = sockets.measure()
     if isinstance(found, str):
         return f"Sockets were not measured. {found}"
-    title = f"from a point's telling to a browser, 5 points a second, {found[0].points} points"
-    table = Table("sockets on one run", "told all, once, in order", "median", "95th", "99th", "most", title=title)
+    title = f"from sending a point to a browser, 5 points a second, {found[0].points} points"
+    table = Table("sockets on one run", "received all, once, in order", "median", "95th", "99th", "most", title=title)
     for one in found:
         name = f"{one.sockets}, {one.leaving:.0f} a second cut off" if one.leaving else str(one.sockets)
         figures = (one.median, one.p95, one.p99, one.most)
@@ -259,7 +261,7 @@ def sockets_table() -> Table | str:
 
 def against_peers(folder: Path, bfcl: bool, tau2: Path | None, verifiers: bool) -> Iterator[Table]:
     """Measure our median call, opening and digest against the peers', in alternating rounds."""
-    table = Table("what", "ours", "peer", "ratio", title=f"beside peers, medians of {ROUNDS} alternating rounds")
+    table = Table("what", "ours", "peer", "ratio", title=f"compared with peers, medians of {ROUNDS} alternating rounds")
     if bfcl:
         with peers.bfcl(folder) as peer:
             rounds = [(one_call(), *peer.measure()) for _ in range(ROUNDS)]

@@ -40,7 +40,7 @@ class Peer:
             try:
                 return [float(word) for word in line.split()]
             except ValueError:
-                continue  # what it has to say besides
+                continue  # other output of the peer
         raise PeerFailed(f"{self.name} ended by itself.")
 
 
@@ -54,7 +54,7 @@ def bfcl(folder: Path) -> Iterator[Peer]:
 def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
     """Run tau2-bench's retail domain, from a checkout of its repository: it is not on PyPI."""
     if not (checkout / "src" / "tau2").is_dir():
-        raise PeerFailed(f"{checkout} is no checkout of tau2-bench.")
+        raise PeerFailed(f"{checkout} is not a checkout of tau2-bench. Give the path of one to --tau2.")
     yield from running("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
 
 

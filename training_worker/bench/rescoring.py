@@ -19,8 +19,8 @@ from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import Draws
 from ..prove.trajectory import Example, Rollout
 
-EXAMPLES, GROUP, ROUNDS = 625, 16, 5  # 10,000 rollouts, as of forty steps of the paper's batch
-DIFFERENT = 4  # rollouts of a group; the others are copies, which are scored like any
+EXAMPLES, GROUP, ROUNDS = 625, 16, 5  # 10,000 rollouts, about forty steps of the paper's batch
+DIFFERENT = 4  # rollouts of a group; the others are copies, which are scored all the same
 FORMS = {
     **{name: PRESETS[name] for name in ("paper", "graduated", "trace_state", "final_state")},
     "every term": RewardConfig(final_state=0.3, provenance=0.2, repeats=0.1),

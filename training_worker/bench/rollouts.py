@@ -18,7 +18,7 @@ from ..prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef, write
 
 PROMPTS, GROUP = 16, 16  # the paper's batch
 LONGEST = 4  # steps of a conversation, at least
-CALLS = 5  # of a rollout beside verifiers'
+CALLS = 5  # of a rollout in the comparison with verifiers
 TASKS = "rollouts.jsonl"
 Script = tuple[Example, tuple[str, ...]]
 

@@ -15,7 +15,7 @@ from mcp_servers.kit.random_walk import Walker
 from mcp_servers.world import World
 
 SEED, TIMES = 7, 200
-WALKS, SHORT, LONG = 120, 30, 120  # calls of a walk: as many as a conversation has; more where a tool needs it
+WALKS, SHORT, LONG = 120, 30, 120  # walks per server; calls of a short walk, as in a conversation, and of a long one
 ALL = tuple(SERVERS)
 Found = tuple[Session[Any], str, str]  # a session, and the name and the arguments of a call that succeeds in it
 

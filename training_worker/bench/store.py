@@ -23,7 +23,7 @@ from ..prove.trajectory import Example, Rollout, ToolCall, dumps
 from .servers import seconds
 
 PROMPTS, GROUP, STEPS = 16, 16, 350  # the paper's
-STRAY = 0.3  # how often a call that helps nobody comes before one that does
+STRAY = 0.3  # how often a useless call comes before a useful one
 MANY = 10_000
 SEED = 7
 

@@ -37,7 +37,7 @@ class Stages:
     def __call__(self, name: str, inputs: Summary, work: Callable[[Path], Summary]) -> Outcome:
         began = time.monotonic()
         outcome = run_stage(self.folder / name.replace(" ", "-").lower(), inputs, work)
-        took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+        took = "cached" if outcome.kept else f"{time.monotonic() - began:.0f} s"
         self.print(f"{name}: {outcome.summary['line']} ({took})")
         return outcome
 
@@ -61,7 +61,7 @@ def run(options: Options, console: Console) -> str:
         write_block("gpu", table, options.page)
         stages.print(f"Tables written to {options.page}.")
     else:
-        stages.print(f"{table}\nNot written to {options.page.name}: this was a trial on {machine}.")
+        stages.print(f"{table}\nNot written to {options.page.name}: this was a trial run on {machine}.")
     return table
 
 
@@ -80,14 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def options_of(argv: Sequence[str] | None) -> Options:
     parser = argparse.ArgumentParser(prog="python -m training_worker.gpu", description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder for what it makes (default: data/gpu, or data/gpu-small)")
+    parser.add_argument("--data", type=Path, help="output folder (default: data/gpu, or data/gpu-small)")
     parser.add_argument("--model", type=Path, default=Path("data") / "models" / MODEL, help="folder of the model")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--steps", type=int, help="steps of GRPO, and the most of SFT; 0 leaves GRPO out")
-    parser.add_argument("--sft-steps", type=int, help="steps of SFT, whatever --steps says")
-    parser.add_argument("--minutes", type=float, help="most minutes of GRPO")
-    parser.add_argument("--shape-steps", type=int, help="steps of the model of 4B's shape")
-    parser.add_argument("--small", action="store_true", help="small in everything, with LoRA: to see that it runs")
+    parser.add_argument("--steps", type=int, help="GRPO steps, and the maximum SFT steps; 0 skips GRPO")
+    parser.add_argument("--sft-steps", type=int, help="SFT steps, whatever --steps says")
+    parser.add_argument("--minutes", type=float, help="maximum minutes of GRPO")
+    parser.add_argument("--shape-steps", type=int, help="steps of the model with 4B's shape")
+    parser.add_argument("--small", action="store_true", help="use small sizes everywhere, with LoRA, as a smoke test")
     given = parser.parse_args(argv)
     size = SMALL if given.small else Size()
     if given.steps is not None:

@@ -25,7 +25,7 @@ class Size:
     sft_batch: int = 8
     sft_rate: float = 1e-4
     grpo_steps: int = 150
-    grpo_minutes: float | None = None  # of training, if that is sooner
+    grpo_minutes: float | None = None  # the most minutes of training
     prompts: int = PAPER["prompts"]
     group: int = PAPER["group"]
     grpo_rate: float = 1e-5

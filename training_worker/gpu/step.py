@@ -40,7 +40,7 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
         def heard(event: dict[str, Any]) -> None:
             if event["event"] == "step":
                 steps.append({name: float(event[name]) for name in TOLD})
-                tell(f"the shape of 4B, step {event['step']}: {event['step_s']:.1f} s")
+                tell(f"the model of 4B's shape, step {event['step']}: {event['step_s']:.1f} s")
 
         settings = settings_of("paper", "qwen3", parameters, lora=True) | {
             "prompts": size.shape_prompts,

@@ -22,7 +22,7 @@ from .packed_sft import Stage
 from .rationale import find_lists, rationales, shorten
 
 LONGEST_VALUE = 40
-ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # of short answers, by act
+ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # the short answer of each act
 
 
 class PromptLike(Protocol):

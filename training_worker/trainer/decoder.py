@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from .forward import Readable, causal_mask, heads_of, hidden_states, rotary
 
 GROWTH = 512  # tokens that the caches grow by
-RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token beside its attention, in tokens attended to
+RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token without its attention, in attended tokens
 
 
 class Decoder:
@@ -56,7 +56,7 @@ class Decoder:
         bounds = [0, *accumulate(map(len, runs))]
         places = torch.tensor([place for start, end in zip(starts, ends, strict=True) for place in range(start, end)])
         owners = torch.tensor([row for row, run in zip(rows, runs, strict=True) for _ in run])
-        sharing = self.heads // self.kv_heads  # so many heads ask the same keys
+        sharing = self.heads // self.kv_heads  # query heads that share one key head
         masks = [
             causal_mask(start, end).repeat(sharing, 1) if end - start > 1 else None
             for start, end in zip(starts, ends, strict=True)
@@ -99,7 +99,7 @@ class Decoder:
             return
         larger = -(-tokens // GROWTH) * GROWTH
         for caches in (self.keys, self.values):
-            for layer, cache in enumerate(caches):  # one by one, so that little is held twice
+            for layer, cache in enumerate(caches):  # one by one, so that few tensors are in memory twice
                 caches[layer] = torch.empty(rows, self.kv_heads, larger, self.dim)
                 caches[layer][:, :, :room] = cache
         self.angles = rotary(self.model, larger)

@@ -14,7 +14,7 @@ from .footprint import shapes
 from .grpo_config import GRPORun
 from .sft_config import SupervisedRun
 
-TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU, by our own decoder
+TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU with our own decoder
 
 
 class Impossible(UnreadableData):
@@ -57,8 +57,8 @@ def check_settings(config: GRPORun) -> None:
     """Raise Impossible for settings that would hang or have no meaning, before anything is loaded."""
     if config.sharding in ("fsdp", "zero3") and config.backend != "vllm":
         raise Impossible(
-            f"{config.sharding} needs the backend vllm: a rollout has as many turns as it takes, and processes that "
-            "generate unequally often wait for each other for ever when the weights are spread. Or use ddp or zero2."
+            f"{config.sharding} needs the backend vllm: rollouts differ in their number of turns, so with sharded "
+            "weights the processes would wait for each other forever. Set backend to vllm, or use ddp or zero2."
         )
     if config.sharding.startswith("zero") and importlib.util.find_spec("deepspeed") is None:
         raise Impossible(
@@ -68,14 +68,12 @@ def check_settings(config: GRPORun) -> None:
         raise Impossible("The backend vllm needs the package vllm on the worker. Install it, or set backend to auto.")
     if config.processes < 1 or config.prompts % config.processes:
         raise Impossible(
-            f"{config.prompts} prompts cannot be shared out among {config.processes} processes, a whole group to each. "
+            f"{config.prompts} prompts cannot be divided evenly among {config.processes} processes. "
             "Make prompts a multiple of processes."
         )
     each = config.prompts * config.group // config.processes
     if config.micro_batch and each % config.micro_batch:
-        raise Impossible(
-            f"micro_batch must divide the {each} rollouts of a process, and {config.micro_batch} does not."
-        )
+        raise Impossible(f"micro_batch must divide the {each} rollouts of a process; {config.micro_batch} does not.")
     if config.normalise == "components" and not config.reward.plain:
         raise Impossible("normalise=components needs the paper's form of the reward without optional terms.")
     if config.normalise == "components" and config.scale_rewards != "none":

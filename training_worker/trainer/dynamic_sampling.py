@@ -23,7 +23,7 @@ from .metrics import EQUAL, invalid, reward_of
 from .reward_components import parts_of, weights_of
 from .token_advantages import branch_advantages, choices_of
 
-MOST = 3  # times the prompts of a batch that may be asked for one batch
+MOST = 3  # the most prompts sampled for one batch, as a multiple of its prompts
 Group = list[Sample]
 
 
@@ -119,7 +119,7 @@ def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather)
         began = perf_counter()
         better, worse = apart(play(draw(lacking)), config)
         found.seconds += perf_counter() - began
-        found.wasted += [*dead[: len(better)], *worse]  # a dead group that stays is no worse than a dead one to come
+        found.wasted += [*dead[: len(better)], *worse]  # an old dead group is no worse than a new one
         found.groups = [*alive, *better, *dead[len(better) :]]
     return found
 

@@ -49,7 +49,7 @@ class Sentences:
         if lost := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
             raise UnreadablePolicy(f"the weights {', '.join(lost[:3])} are missing. Copy the whole folder again.")
         if self.tokenizer.pad_token is None or not self.tokenizer("")["input_ids"]:
-            raise UnreadablePolicy("its tokenizer has no padding, or no token for an empty text.")
+            raise UnreadablePolicy("its tokenizer has no padding token, or encodes an empty text as no token.")
         self.model.eval()
         self.most = min(longest(folder), self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
         self.digest = digest_of(folder)
@@ -89,14 +89,14 @@ def check_layers(folder: Path) -> None:
     if (folder / POOLING).is_file():
         pooling = {name for name, on in read_json(folder / POOLING).items() if name.startswith("pooling_mode") and on}
         if pooling != {"pooling_mode_mean_tokens"}:
-            raise UnreadablePolicy(f"it is pooled by {', '.join(sorted(pooling))}, and here by the mean over tokens.")
+            raise UnreadablePolicy(f"it is pooled by {', '.join(sorted(pooling))}; only the mean is supported.")
     if (folder / MODULES).is_file():
         try:
             names = [one["type"].rpartition(".")[2] for one in json.loads((folder / MODULES).read_bytes())]
         except (ValueError, TypeError, KeyError, AttributeError):
             raise UnreadablePolicy(f"{folder / MODULES} cannot be read. Copy the whole folder again.") from None
         if more := [name for name in names if name not in LAYERS]:
-            raise UnreadablePolicy(f"it has a layer {more[0]} (modules.json), which is not known here.")
+            raise UnreadablePolicy(f"it has a layer {more[0]} (modules.json), which is not supported.")
 
 
 def longest(folder: Path) -> int:
@@ -127,10 +127,10 @@ def answers(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tell how similar texts are, in JSON lines.")
+    parser = argparse.ArgumentParser(description="Compute text similarities over JSON lines.")
     parser.add_argument("folder", type=Path)
     folder, told = parser.parse_args().folder, os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # keep library output out of the answers
     for answer in answers(folder):
         told.write(json.dumps(answer) + "\n")
         told.flush()

@@ -154,7 +154,7 @@ class Engine:
         for number in late:
             self.leave(number)
         if not ended and not late:
-            raise RuntimeError("The backend ended no turn, and no rollout is out of time.")
+            raise RuntimeError("The backend ended no turn, and no rollout reached its time limit.")
 
     def end_turn(self, turn: GenerationResult) -> None:
         """Pass a finished or truncated turn to its episode, and request the next one unless the episode is over."""
@@ -171,7 +171,7 @@ class Engine:
             row.hear(glue)
             self.submit(turn.row, glue)
         else:
-            self.leave(turn.row)  # not over, the attempt ends for want of tokens
+            self.leave(turn.row)  # an episode that is not over ends here because its tokens are used up
 
     def text_of(self, turn: GenerationResult) -> str:
         if turn.text is not None or self.tokenizer is None:

@@ -16,9 +16,9 @@ from ..prove.trajectory import Example, Rollout
 from .evaluate import Rollouts, Value, paired, totals_of
 from .metrics import COMPONENTS, component_means, goal_means, mean
 
-PARTS = ("reward", *COMPONENTS, "success")  # what a slice's numbers are, in this order
+PARTS = ("reward", *COMPONENTS, "success")  # the numbers of a slice, in this order
 TRIES = (1, 2, 4)  # the k of pass^k
-LEAST = 10  # examples that an interval is told for
+LEAST = 10  # the fewest examples for which an interval is reported
 DIGITS = 5
 Told = dict[str, Any]
 
@@ -46,7 +46,7 @@ CUTS: Mapping[str, Callable[[Example], Sequence[str]]] = {
     "recovery": lambda example: sorted({failure.recovery for failure in example.failures}) or ["none"],
     "turns": lambda example: [str(len(example.turns))],
 }
-ALWAYS = ("server", "length", "kind")  # cut by even if that makes one slice, which says no more than the whole
+ALWAYS = ("server", "length", "kind")  # reported even with a single slice, which equals the whole
 
 
 def cut(examples: Sequence[Example]) -> dict[tuple[str, str], list[int]]:

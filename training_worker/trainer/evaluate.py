@@ -22,7 +22,7 @@ from .model_families import family_of
 
 ROWS = 48  # rollouts that run together
 Rollouts = list[list[Rollout]]
-Value = Callable[[Sequence[Rollout]], list[float]]  # of an example's rollouts, one number for each valid one
+Value = Callable[[Sequence[Rollout]], list[float]]  # maps an example's rollouts to a number per valid one
 
 
 def evaluate(

@@ -55,7 +55,7 @@ def find(source: Path) -> Source:
             run = folder.parent
             return Source(folder, read_json(folder / CARD), run if (run / "run.json").is_file() else None)
     raise NotExported(
-        f"{source} is no run with a trained policy, no complete checkpoint and no policy. Name the folder of a run, "
+        f"{source} is not a run with a trained policy, a complete checkpoint or a policy. Give the folder of a run, "
         "one of its checkpoints/checkpoint-N, or a folder with a card.json."
     )
 
@@ -67,7 +67,7 @@ def export(source: Path, out: Path, *, merge: bool = False, licence: str = "") -
     """
     found = find(source)
     if out.exists():
-        raise NotExported(f"{out} is there already. Name a folder that is not, or delete it.")
+        raise NotExported(f"{out} already exists. Choose another folder, or delete it.")
     partial = out.with_name(out.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -112,7 +112,7 @@ def settings(policy: Policy, card: dict[str, Any]) -> GenerationConfig:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training_worker.trainer.export", description=__doc__.split("\n")[0])
     parser.add_argument("source", type=Path, help="the folder of a run, of one of its checkpoints, or of a policy")
-    parser.add_argument("out", type=Path, help="the folder to write, which must not be there")
+    parser.add_argument("out", type=Path, help="the folder to write, which must not exist")
     parser.add_argument("--merge", action="store_true", help="add a LoRA adapter to the weights of its model")
     parser.add_argument("--licence", default="", help="identifier of the licence, such as apache-2.0")
     given = parser.parse_args(argv)

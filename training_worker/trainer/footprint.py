@@ -87,14 +87,14 @@ def require_memory(config: GRPORun | SupervisedRun, device: str) -> Footprint:
     """Return what the run needs. Raises TooLarge if that is more than is free, and UnreadablePolicy."""
     needed = footprint(config, shapes(config.policy), read_json(model_under(config.policy) / "config.json"), device)
     free, here = available(device), 1
-    remedy = "or take a smaller model"
+    remedy = "or use a smaller model"
     if isinstance(config, GRPORun):
-        here = 1 if device == "cuda" else config.processes  # processes on one machine share its memory, and no GPU
-        remedy = f"lower the group or the completion tokens, use more GPUs, {remedy}"
+        here = 1 if device == "cuda" else config.processes  # processes on one machine share its memory, but no GPU
+        remedy = f"lower the group size or the completion tokens, use more GPUs, {remedy}"
     if needed.total * here > free:
         each = " for each process" if here > 1 else ""
         raise TooLarge(
-            f"{config.policy.name} is too large: this run needs at least {needed}{each}, beside its activations, and "
+            f"{config.policy.name} is too large: this run needs at least {needed}{each}, without its activations, and "
             f"{free / GB:.1f} GB are free on this {'GPU' if device == 'cuda' else 'machine'}. Train with LoRA "
             f"(lora_rank 8), {remedy}."
         )

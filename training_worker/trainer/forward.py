@@ -15,7 +15,7 @@ from transformers import LlamaForCausalLM, Qwen3ForCausalLM
 
 Readable = Qwen3ForCausalLM | LlamaForCausalLM
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-"""Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to the mixture, shaped as queries."""
+"""Maps layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to outputs shaped as queries."""
 
 
 def hidden_states(

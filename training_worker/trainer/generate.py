@@ -40,8 +40,8 @@ def sample(
         backend = backend_for(model, tokenizer, backend, temperature=temperature, generator=generator)
     if not backend.trains:
         raise NoBackend(
-            f"{type(backend).__name__} gives texts without token ids and log-probabilities, so nothing can be trained "
-            "on them. It can be measured (`generate_text_rollouts`); for training use decoder, transformers or vllm."
+            f"{type(backend).__name__} returns texts without token ids and log-probabilities, which training needs. "
+            "Use it only for evaluation (`generate_text_rollouts`); for training use decoder, transformers or vllm."
         )
     began = perf_counter()
     attempts = [attempt(one) for one in examples for _ in range(n)]

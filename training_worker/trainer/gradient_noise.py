@@ -26,7 +26,7 @@ from .threads import unsplit_operations
 from .token_advantages import call_finder
 
 PROMPTS, GROUP = 8, 8
-SIZE = PROMPTS * GROUP  # rollouts, or demonstrations, of a batch
+SIZE = PROMPTS * GROUP  # rollouts, or demonstrations, per batch
 TITLES = {
     "rollout": f"GRPO, {SIZE} rollouts",
     "branch": f"GRPO, credit at the branches, {SIZE} rollouts",

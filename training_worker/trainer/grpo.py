@@ -73,7 +73,7 @@ def train(
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
     examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
-    gc.freeze()  # what was imported and read stays: no collection has to look at it again
+    gc.freeze()  # imported modules and read data stay, so the garbage collector need not scan them again
     player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))
     with nullcontext(stop) if stop else on_signals() as asked:
         loop = Loop(config, player, folder, on_event, asked)
@@ -136,11 +136,11 @@ def run(trainer: Trainer, loop: Loop, start: Checkpoint | None) -> Ended:
 
 def broken(error: NotFinite, loop: Loop) -> str:
     kept = loop.folder.newest()
-    where = f"The checkpoint of step {kept.step} is kept" if kept else "No checkpoint was written yet"
+    where = f"The checkpoint of step {kept.step} is intact" if kept else "No checkpoint was written yet"
     asked = loop.player.asked
     batch = ", ".join(asked[:16]) + (f" and {len(asked) - 16} more" if len(asked) > 16 else "")
     return (
-        f"The {error.what} of step {error.step} is not finite, so the run ends before it can spoil a checkpoint. "
+        f"The {error.what} of step {error.step} is not finite, so the run stops before it can corrupt a checkpoint. "
         f"Its batch: {batch}. {where}. "
         "Launch the run again with a lower learning rate, a lower max_grad_norm, or precision fp32."
     )
@@ -157,7 +157,7 @@ def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended:
         "from": policy.card,
     }
     how: dict[str, Any] = {}
-    if distributed.count() > 1:  # sharded weights are gathered by all of them
+    if distributed.count() > 1:  # all processes have to gather sharded weights
         how["state_dict"] = trainer.accelerator.get_state_dict(trainer.model_wrapped)
     if distributed.is_first():
         save_policy(target, trainer.accelerator.unwrap_model(trainer.model), policy.tokenizer, card, **how)

@@ -22,7 +22,7 @@ from .stopping import Patience, Stop
 
 Event = dict[str, Any]
 OnEvent = Callable[[Event], None]
-Evaluate = Callable[..., float | None]  # of the model and the step, and where vLLM generates TRL's object for it
+Evaluate = Callable[..., float | None]  # gets model, step and, if vLLM generates, TRL's object for it
 Ended = Literal["steps", "minutes", "stopped", "patience"]
 
 
@@ -91,7 +91,7 @@ class Loop(TrainerCallback):
         if not is_finite(self.model):
             raise NotFinite("policy", self.step)
         progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
-        progress |= self.player.state()  # which every process has to be asked for
+        progress |= self.player.state()  # every process has to call it
         if distributed.is_first():
             path = self.folder.complete(state.global_step, progress)
             self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
@@ -105,7 +105,7 @@ class Loop(TrainerCallback):
         due = bool(self.evaluate_every) and self.step % self.evaluate_every == 0
         if not self.evaluate or not due or distributed.of_first(self.stop.requested):
             return
-        # one process alone must not ask a vLLM that all of them share
+        # one process alone must not call a vLLM that all of them share
         given = {"vllm": self.vllm} if self.vllm and distributed.count() == 1 else {}
         found = self.evaluate(plain(self.model), self.step, **given) if distributed.is_first() else None
         found = distributed.of_first(found)

@@ -17,7 +17,7 @@ __all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "ident
 
 Credit = Literal["rollout", "branch"]  # see token_advantages.py
 ZeroVariance = Literal["keep", "drop", "resample"]  # see dynamic_sampling.py
-# without being another run
+# settings that a resumed run may change
 MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience", "keep_tokens"}
 PLACES = {"out", "policy", "data"}
 

@@ -24,7 +24,7 @@ from .threads import unsplit_operations
 from .token_advantages import Choices, branch_advantages
 from .trl_imports import GRPOConfig, GRPOTrainer
 
-PASS = 2_048  # tokens of completions that a thread reads at once: what it holds grows with them
+PASS = 2_048  # completion tokens that a thread reads at once: its memory grows with them
 WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 
 
@@ -63,7 +63,7 @@ class Trainer(GRPOTrainer):
 
     def training_step(self, *given: Any, **more: Any) -> Any:
         loss = super().training_step(*given, **more)
-        if not torch.isfinite(loss).all():  # the filter of the log would hide it
+        if not torch.isfinite(loss).all():  # the filter of TRL's log would hide it
             raise NotFinite("loss", self.state.global_step + 1)
         return loss
 
@@ -290,5 +290,5 @@ def add_adapter(model: Any, rank: int, alpha: int = 32, seed: int = 0) -> Any:
 
     torch.manual_seed(seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
+        warnings.simplefilter("ignore", FutureWarning)  # transformers warns about a name that peft uses
         return get_peft_model(model, lora(rank, alpha))

@@ -62,7 +62,7 @@ class Watch:
         try:
             write(self.folder, watched)
         except OSError as error:
-            log.warning("The watched rollout could not be written: %s", error)
+            log.warning("Could not write the live rollout: %s", error)
 
 
 class Seen:

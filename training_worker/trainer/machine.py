@@ -15,7 +15,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.process = psutil.Process()
-        psutil.cpu_percent()  # the first call only sets the mark that the next one measures from
+        psutil.cpu_percent()  # the first call only sets the start of the next measurement
         self.marked, self.busy = time.perf_counter(), self.cpu_seconds()
 
     def cpu_seconds(self) -> float:

@@ -6,7 +6,7 @@ import ctypes
 import platform
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # names of malloc.h
-KEPT = 16 << 20  # bytes: larger tensors go back to the system, else the heap grows by its holes from step to step
+KEPT = 16 << 20  # bytes: larger tensors go back to the system, otherwise fragmentation grows the heap from step to step
 
 
 def keep_memory() -> bool:

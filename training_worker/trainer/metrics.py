@@ -19,7 +19,7 @@ from .generate import Sample
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
 MALFORMED, NOT_OFFERED = "(malformed)", "(not offered)"
-LOGGED = {  # what TRL logs, by our names
+LOGGED = {  # our metric names: TRL's log keys
     "loss": "loss",
     "grad_norm": "grad_norm",
     "kl": "kl",

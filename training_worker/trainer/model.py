@@ -86,14 +86,14 @@ def set_circuits(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0,
     width, dim, heads = model.config.hidden_size, model.config.head_dim, model.config.num_attention_heads
     sharing = heads // model.config.num_key_value_heads  # heads that have the same keys and values
     generator = torch.Generator().manual_seed(1)
-    turns = 1.0 / ROPE_THETA ** (torch.arange(0, dim, 2).float() / dim)  # radians a position, per rotary pair
+    turns = 1.0 / ROPE_THETA ** (torch.arange(0, dim, 2).float() / dim)  # radians per position, for each rotary pair
     fast = (turns > 0.05).float()  # these pairs tell neighbouring positions apart
     slow = torch.where(torch.cat([turns, turns]) < 0.004)[0]  # these compare contents over any distance
     size = min(len(slow), (width - 1) // 4)
 
     embedding = model.model.embed_tokens.weight
     embedding.mul_(0.05 / embedding.std())
-    embedding[:, 0] = 0.3  # the same for every token: what position-only attention reads
+    embedding[:, 0] = 0.3  # the same for every token, for attention by position alone
     basis = torch.zeros(width, width - 1)
     basis[1:] = torch.linalg.qr(torch.randn(width - 1, width - 1, generator=generator))[0]
     *heard, said = basis.split([size, size, size, width - 1 - 3 * size], 1)  # of tokens 1, 3 and 4 back, and itself

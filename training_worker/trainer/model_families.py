@@ -21,7 +21,7 @@ from .chat_templates import QWEN3_TRAINING
 
 REMEDY = (
     "Train an instruct model of Qwen3, Qwen2.5, Granite 4 or Llama 3, or put the chat template of one of them, and its "
-    "special tokens, into the folder; docs/models.md says which are known."
+    "special tokens, into the folder; docs/models.md lists the supported ones."
 )
 TOOL = {"type": "function", "function": {"name": "probe_tool", "description": "", "parameters": {}}}
 CALL = ToolCall("probe_call", {"probe_key": "probe_value"})
@@ -76,7 +76,7 @@ LLAMA = Chat(
     options={"date_string": "26 Jul 2024"},
 )  # fmt: skip
 THINKING = {
-    "pinned": "TRL's qwen3_training.jinja: the model's own drops the thinking of earlier turns",
+    "pinned": "TRL's qwen3_training.jinja, because the model's own drops the thinking of earlier turns",
     "template": QWEN3_TRAINING,
     "options": {"enable_thinking": False},
 }
@@ -102,7 +102,7 @@ def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
     if isinstance(template, dict):  # named variants
         template = template.get("tool_use") or template.get("default")
     if not template:
-        raise UnknownFamily(f"There is no chat template, so nothing says how the model is talked to. {REMEDY}")
+        raise UnknownFamily(f"There is no chat template, so the model's conversation format is unknown. {REMEDY}")
     return recognise(str(template))
 
 
@@ -120,14 +120,14 @@ def recognise(template: str) -> Chat:
         opened = rendered(template, asked, add_generation_prompt=True)
     except (TemplateError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0][:200]
-        raise UnknownFamily(f"The chat template cannot render a call and its answer ({reason}). {REMEDY}") from None
+        raise UnknownFamily(f"The chat template cannot render a call and its result ({reason}). {REMEDY}") from None
     if lost := [part for part in PARTS if part not in text]:
-        what = "tools" if lost == ["probe_tool"] else "tool calls and what they answer"
+        what = "tools" if lost == ["probe_tool"] else "tool calls and their results"
         raise UnknownFamily(f"The chat template cannot render {what}: it leaves them out. {REMEDY}")
     for chat in (QWEN, GRANITE, LLAMA):
         if chat.opening + chat.format.write([CALL]) + chat.end in text:
             return variant(chat, template, text, opened)
-    raise UnknownFamily(f"The chat template is of no family known here. {REMEDY}")
+    raise UnknownFamily(f"The chat template belongs to no supported family. {REMEDY}")
 
 
 def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
@@ -136,14 +136,14 @@ def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
     if chat is QWEN and QWEN25_SYSTEM in text:
         changes["name"] = "qwen2.5"
     if "<think>" in opened or ("<think>" in text and "enable_thinking" not in template):
-        raise UnknownFamily(f"The chat template makes the model think before it speaks, every time. {REMEDY}")
+        raise UnknownFamily(f"The chat template always makes the model think before it answers. {REMEDY}")
     if "<think>" in text:
         changes |= THINKING
     elif not opened.endswith(chat.opening):
         raise UnknownFamily(f"The chat template does not open the assistant's turn with {chat.opening!r}. {REMEDY}")
     found = Chat(**{**vars(chat), **changes})
     if not keeps_earlier_turns(found):
-        raise UnknownFamily(f"The chat template writes earlier turns otherwise once others follow. {REMEDY}")
+        raise UnknownFamily(f"The chat template renders earlier turns differently once others follow. {REMEDY}")
     return found
 
 

@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).parent / "warm"
 DATA = Path(__file__).parents[2] / "data"
 INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
-DEEPEST = 16  # adapters on top of each other
+DEEPEST = 16  # the most adapters on top of each other
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".msgpack", ".h5")
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 SUPPORTED = {
@@ -59,7 +59,7 @@ def find_model(name: str) -> Path:
             return folder
     known = ", ".join(list(dict.fromkeys(["warm", *sorted(model_folders(data_folder()))]))[:20])
     where = ", ".join(map(str, roots()))
-    raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
+    raise UnreadablePolicy(f"There is no policy {name!r}. Available: {known}. Put it into {where} (PROVE_MODELS).")
 
 
 def check_links(folder: Path) -> None:
@@ -68,7 +68,7 @@ def check_links(folder: Path) -> None:
     for file in folder.rglob("*"):
         if not is_within(file, allowed):
             raise UnreadablePolicy(
-                f"{file} leads out of {', '.join(map(str, allowed))}. Copy what it links to instead."
+                f"{file} leads out of {', '.join(map(str, allowed))}. Copy the target of the link instead."
             )
 
 
@@ -85,12 +85,14 @@ def check_folder(folder: Path) -> None:
             )
         raise UnreadablePolicy(f"{folder} holds no weights: {WEIGHTS} or {INDEX} is missing. Copy the whole folder.")
     if missing := sorted({"config.json", *TOKENIZER} - files):
-        raise UnreadablePolicy(f"{folder} is not a whole model: {', '.join(missing)} missing. Copy the whole folder.")
+        raise UnreadablePolicy(
+            f"{folder} is not a complete model: {', '.join(missing)} missing. Copy the whole folder."
+        )
     for name in ("config.json", "tokenizer_config.json"):
         if "auto_map" in read_json(folder / name):
             raise UnreadablePolicy(
-                f"{folder} brings code of its own (auto_map in {name}), which is not run here. "
-                "Take a model that transformers knows by itself."
+                f"{folder} contains custom code (auto_map in {name}), which is not run here. "
+                "Use a model that transformers supports without it."
             )
 
 
@@ -127,7 +129,9 @@ def weight_files(folder: Path) -> list[Path]:
     if not names or any(Path(name).name != name or not name.endswith(".safetensors") for name in names):
         raise UnreadablePolicy(f"{folder / INDEX} does not name safetensors beside it. Copy the whole folder again.")
     if missing := [name for name in names if not (folder / name).is_file()]:
-        raise UnreadablePolicy(f"{folder} is not whole: {', '.join(missing[:3])} missing. Copy the whole folder again.")
+        raise UnreadablePolicy(
+            f"{folder} is incomplete: {', '.join(missing[:3])} missing. Copy the whole folder again."
+        )
     return [folder / name for name in names]
 
 
@@ -138,5 +142,5 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise UnreadablePolicy(f"{path} cannot be read: {error}. Copy the whole folder again.") from None
     if not isinstance(found, dict):
-        raise UnreadablePolicy(f"{path} is no JSON object. Copy the whole folder again.")
+        raise UnreadablePolicy(f"{path} is not a JSON object. Copy the whole folder again.")
     return found

@@ -26,7 +26,7 @@ from .malloc import keep_memory
 from .stopping import Stop, on_signals
 from .threads import unsplit_operations
 
-SHARDS = 4  # parts of the matrices, each with an optimizer of its own, that threads update at the same time
+SHARDS = 4  # parts of the matrices, each with its own optimizer, that threads update at the same time
 MIN_RATE = 0.04  # of the peak rate
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
 OnEvent = Callable[[dict[str, Any]], None]

@@ -38,11 +38,11 @@ from .timeout import within
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_atomically"]
 
 CARD = "card.json"
-SHORT = "short"  # answers
-LONGEST_RENDERING = 10.0  # seconds for one short message; a template of others may have no end
-TIED = "lm_head.weight"  # the embeddings, not stored twice
+SHORT = "short"  # the value of `answers` in a card
+LONGEST_RENDERING = 10.0  # seconds for one short message; a third-party template may never end
+TIED = "lm_head.weight"  # the embeddings, which are not stored twice
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
-REMEDY = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
+REMEDY = "Copy the whole folder again, or create it with `python -m training_worker.trainer.warmup`."
 SENTINEL = {
     "type": "function",
     "function": {
@@ -158,11 +158,11 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
     base = load_policy(Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path"))), dtype)
     check_weights([folder / ADAPTER])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
+        warnings.simplefilter("ignore", FutureWarning)  # transformers warns about a name that peft uses
         adapted = PeftModel.from_pretrained(base.model, str(folder))
     card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
     merged = adapted.merge_and_unload()
-    merged.name_or_path = str(folder)  # what a further adapter will say that it is on
+    merged.name_or_path = str(folder)  # a further adapter stores this as its base model
     return Policy(merged, base.tokenizer, card)
 
 
@@ -170,16 +170,16 @@ def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     """Raise UnreadablePolicy for a model whose template cannot show it tools."""
     if not tokenizer.chat_template:
         raise UnreadablePolicy(
-            f"{folder} has no chat template: it is no chat model, or chat_template.jinja was not copied. "
-            "Take the instruction-tuned model of the family."
+            f"{folder} has no chat template: it is not a chat model, or chat_template.jinja was not copied. "
+            "Use the instruction-tuned model of the family."
         )
     try:
         with within(LONGEST_RENDERING):
             shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
-    except Exception as error:  # a template is a program of others: it may fail in any way
+    except Exception as error:  # a template is a third-party program that may fail in any way
         raise UnreadablePolicy(f"{folder}: its chat template fails on a tool ({str(error)[:200]}).") from None
     if "sentinel_tool" not in str(shown):
-        raise UnreadablePolicy(f"{folder}: its chat template does not show tools. Take a model that is made for them.")
+        raise UnreadablePolicy(f"{folder}: its chat template does not show tools. Use a model that supports them.")
 
 
 def check_weights(files: list[Path]) -> set[str]:
@@ -187,7 +187,7 @@ def check_weights(files: list[Path]) -> set[str]:
     names: set[str] = set()
     for path in files:
         with safe_open(path, framework="pt") as weights:
-            for name in weights.keys():  # noqa: SIM118  it is no dict
+            for name in weights.keys():  # noqa: SIM118  it is not a dict
                 names.add(name)
                 if not torch.isfinite(weights.get_tensor(name)).all():
                     raise ValueError(f"the weights {name} are not finite.")

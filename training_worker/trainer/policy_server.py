@@ -29,7 +29,7 @@ from .policy import Policy, load_policy
 from .run_folder import PROGRESS
 
 MOST_ROOM = "max_position_embeddings"
-ROWS = 16  # conversations that are answered together, at most
+ROWS = 16  # the most conversations answered together
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PolicyServer:
         stop, left = family_of(self.tokenizer).stop, len(asked)
         try:
             for place, one in enumerate(asked):
-                backend.submit(replace(one, row=place))  # which the draws depend on, so not on the asker's id
+                backend.submit(replace(one, row=place))  # sampling depends on the row, so not on the caller's id
             while left:
                 for turn in backend.step():
                     said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)
@@ -126,17 +126,17 @@ def shortened(digest: str) -> str:
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Answer conversations in JSON lines.")
+    parser = argparse.ArgumentParser(description="Answer conversations over JSON lines.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--answer", type=int, default=512, help="most tokens of an answer")
+    parser.add_argument("--answer", type=int, default=512, help="maximum tokens of an answer")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     return parser.parse_args(arguments)
 
 
 def main() -> None:
     given, answers = options(), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # keep library output out of the answers
 
     def say(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")

@@ -15,11 +15,11 @@ import torch
 from ..prove.trajectory import Example, UnreadableData
 from .grpo_config import GRPORun
 
-GIVEN = "pass_rates.json"  # beside the training data, if they were measured before: id -> rate
+GIVEN = "pass_rates.json"  # next to the training data, if they were measured before: id -> rate
 HARD, EASY = 0.125, 0.875  # at or beyond these a group of eight has at most one rollout that differs
-OFTENER = 4.0  # how much oftener an example of the middle pool is drawn than one of the others
-ALL_BY = 0.5  # share of the run by which chains of all lengths are asked
-HELD = 0.5  # what a pass rate keeps of itself when it is measured again
+OFTENER = 4.0  # weight of an example of the middle pool; the others have 1
+ALL_BY = 0.5  # share of the run after which chains of all lengths are used
+HELD = 0.5  # weight of the old pass rate when an example is measured again
 
 
 class PromptSampler:

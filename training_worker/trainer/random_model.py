@@ -74,7 +74,7 @@ def shaped(tokenizer: PreTrainedTokenizerFast, shape: ModelShape, turn: int, see
         layer.self_attn.o_proj.weight.zero_()
         layer.mlp.down_proj.weight.zero_()
     embedding = model.model.embed_tokens.weight.mul_(0.01)
-    embedding[:, 0] = 1.0  # after the norm all that is left: sqrt(width), whatever the token
+    embedding[:, 0] = 1.0  # all that remains after the norm: sqrt(width) for any token
     embedding[end, 0] += (math.log(shape.vocabulary) - math.log(max(2, turn) - 1)) / math.sqrt(shape.width)
     return model
 

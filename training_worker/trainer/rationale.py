@@ -15,7 +15,7 @@ from typing import Any
 
 from ..prove.trajectory import Example
 
-WORDS = 5  # of a name; more would not help to find it
+WORDS = 5  # the most words of a name; more would not help to find it
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MARKUP = re.compile(r'["<{]')  # a text with these could look like a call, and is not repeated
 

@@ -44,7 +44,7 @@ class RejectionRun:
     most: int = 2
     epochs: int = 2
     batch: int = 6
-    matrix_rate: float = 3e-4  # about where the warm-up ended; ten times as much undid it within minutes
+    matrix_rate: float = 3e-4  # about where the warm-up ended; ten times this rate undid it within minutes
     rate: float = 6e-5
     longest_prompt: int = 1024
     seed: int = 0

@@ -59,7 +59,7 @@ class Player:
         self.generator = torch.Generator().manual_seed(config.seed + distributed.rank())
         self.has_call = call_finder(tokenizer)
         self.choices: list[Choices] = []  # of the latest batch of this process
-        self.asked: list[str] = []  # the examples of the latest batch, for who has to say what went wrong with it
+        self.asked: list[str] = []  # the examples of the latest batch, for error messages
 
     def fits(self, example: Example) -> bool:
         asked = self.attempt(example)
@@ -110,7 +110,7 @@ class Player:
         samples = list(chain.from_iterable([*groups, *wasted]))
         if distributed.is_first():
             earned, by_token = advantages_of(groups, config), token_advantages(groups, config, self.has_call)
-            if config.credit == "branch":  # then a rollout has no one advantage: what its tokens got adds up to it
+            if config.credit == "branch":  # a rollout then has no single advantage, but the sum of its tokens'
                 earned = [None if one is None else fsum(row) for one, row in zip(earned, by_token, strict=True)]
             self.folder.keep_rollouts(
                 step,

@@ -22,7 +22,7 @@ from .generate import Sample
 from .policy import CARD, write_atomically
 
 PROGRESS = "progress.json"
-KEPT = 2  # of the newest checkpoints; the best one is kept beside them
+KEPT = 2  # checkpoints that stay: the newest ones; the best one stays as well
 
 
 class RunMismatch(UnreadableData):
@@ -69,7 +69,7 @@ class RunFolder:
         known = with_defaults(known, {name: value for name, value in dict(defaults or {}).items() if name in wanted})
         if changed := sorted(key for key in {*known, *wanted} if known.get(key) != wanted.get(key)):
             raise RunMismatch(
-                f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."
+                f"{self.path} holds a run with a different {', '.join(changed)}. Use a new folder, or delete it."
             )
         write_atomically(card, json.dumps(wanted, indent=2, sort_keys=True) + "\n")
 
@@ -93,11 +93,11 @@ class RunFolder:
         folder = self.checkpoints / f"checkpoint-{step}"
         write_atomically(
             folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n"
-        )  # it is a policy too
+        )  # a checkpoint is a policy too
         write_atomically(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
         for old in self.list_complete()[:-KEPT]:
             if old.step != progress.get("best", {}).get("step"):
-                (old.folder / PROGRESS).unlink()  # first, so that what a kill leaves of it counts as incomplete
+                (old.folder / PROGRESS).unlink()  # first, so that a half-removed folder counts as incomplete
                 shutil.rmtree(old.folder)
         return folder
 

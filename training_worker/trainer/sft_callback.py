@@ -23,7 +23,7 @@ from .stopping import Patience, Stop
 from .trl_imports import SFTConfig, SFTTrainer
 
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}
-NAMED = 16  # examples that are named where a batch went wrong
+NAMED = 16  # the most examples that an error about a batch names
 
 
 class NothingToLearn(UnreadableData):
@@ -64,7 +64,7 @@ class Loop(TrainerCallback):
         if not self.epoch:
             raise NothingToLearn(
                 f"{config.data.name} has {len(data.encoded)} training conversations of at most {config.longest} tokens "
-                f"({data.too_long} are longer), fewer than one batch of {config.batch}. Take a larger data set, a "
+                f"({data.too_long} are longer), fewer than one batch of {config.batch}. Use a larger dataset, a "
                 "smaller batch, or allow longer conversations."
             )
         self.steps = min(config.max_steps, config.epochs * self.epoch)
@@ -144,7 +144,7 @@ class Loop(TrainerCallback):
                 raise NotFinite(
                     f"The {name.replace('grad_norm', 'gradient')} of step {self.step} (batch {self.step}, epoch "
                     f"{math.ceil(self.step / self.epoch)}) is not a number. Its conversations: {self.name_batch()}. "
-                    + (f"The checkpoint of step {kept.step} is kept. " if kept else "There is no checkpoint yet. ")
+                    + (f"The checkpoint of step {kept.step} is intact. " if kept else "There is no checkpoint yet. ")
                     + "Launch a run with a lower learning rate."
                 )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ..prove.trajectory import file_digest
 from .models import weights_digest
 
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}  # without being another run
+MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}  # in a resumed run
 
 
 @dataclass(frozen=True, kw_only=True)

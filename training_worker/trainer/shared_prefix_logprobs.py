@@ -72,6 +72,6 @@ def read_group(
     hidden = hidden_states(model, ids, positions[None], rotary(model, start + max(sizes)), attend)[0]
     bounds = [*accumulate(sizes, initial=start)]
     at = torch.tensor(bounds)[wanted[:, 0]] + wanted[:, 1]
-    before = torch.where(wanted[:, 1] == 0, start - 1, at - 1)  # what a token follows
+    before = torch.where(wanted[:, 1] == 0, start - 1, at - 1)  # the place before each token
     spread = torch.log_softmax(model.lm_head(hidden[before]).float() / temperature, -1)
     return spread.gather(1, ids[0, at][:, None])[:, 0]

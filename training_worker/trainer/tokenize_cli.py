@@ -18,7 +18,7 @@ from .conversation import encode_demonstration
 from .timeout import within
 from .token_text import piece_of
 
-LONGEST = 30.0  # seconds; a template of others may have no end
+LONGEST = 30.0  # seconds; a third-party template may never end
 
 
 def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:

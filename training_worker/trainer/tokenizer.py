@@ -23,18 +23,18 @@ from .chat_templates import QWEN3_INSTRUCT
 END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tools>", "</tools>")
 ID_PREFIX = r"\p{Lu}{2,6}-(?=\p{N})"
-PUNCTUATION = r" ?[^\s\p{L}\p{N}_]+(?: (?=[\p{Lu}\p{N}]))?"  # with the space that a capital does not take
+PUNCTUATION = r" ?[^\s\p{L}\p{N}_]+(?: (?=[\p{Lu}\p{N}]))?"  # with the space before a capital or a digit
 YEAR, MONTH, SECONDS = r"(?<![\p{N}-])20\p{N}\p{N}(?!\p{N})", r"(?<=20\p{N}\p{N})-\p{N}\p{N}-", r":00Z"
 PIECES = (
     rf"\n|{ID_PREFIX}|{YEAR}|{MONTH}|{SECONDS}|\p{{N}}{{1,2}}|\p{{Lu}}\p{{L}}*| ?[\p{{Ll}}\p{{Lo}}_]+|{PUNCTUATION}|\s"
 )
-# Words of JSON Schema between the punctuation; a parameter that is called `name` or `type` is no such word.
+# Words of JSON Schema between the punctuation; a parameter with the name `name` or `type` does not count.
 KEYWORD = (
     r'"(?:(?:type|name|description|format)"(?=: ")|(?:parameters|properties|items|arguments)"(?=: \{)'
     r'|(?:required|enum)"(?=: \[)|(?:function|object|string|integer|number|boolean|array)")'
 )
 GLUE = re.compile(rf'(?:[{{}}\[\]:, ]|{KEYWORD}|")+')
-ARGUMENTS = re.compile(r'(?<="arguments": \{")')  # what follows is an argument's name, whatever it is called
+ARGUMENTS = re.compile(r'(?<="arguments": \{")')  # an argument's name follows, even if it equals a keyword
 MEMBER = re.compile(r'(?<![ ":,\[{])["\]}]{0,6},?[\[{]{0,3}"\w{1,40}":(?! )["\[{]{0,3}')  # a result's key in its JSON
 LOUD = 1_000  # how often names and pairs of digits are repeated, so that each surely becomes one token
 

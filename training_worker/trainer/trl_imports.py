@@ -5,7 +5,7 @@ runs do not report to them. An environment variable leaves MLflow out (see __ini
 function with which TRL looks for it.
 """
 
-# ruff: noqa: E402 - TRL asks while it is imported
+# ruff: noqa: E402 - TRL looks for the trackers while it is imported
 
 import accelerate.utils
 import transformers

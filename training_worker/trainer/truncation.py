@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerFast
 
-READ = 200_000  # characters that are tokenized at most, so that an endless answer costs little
+READ = 200_000  # the most characters to tokenize, so that a huge observation costs little
 
 
 def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
@@ -16,6 +16,6 @@ def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
         return text
     shown = text[: spans[min(most, len(spans)) - 1][1]] if most else ""
     while shown and len(tokenizer(shown, add_special_tokens=False)["input_ids"]) > most:
-        shown = shown[:-1]  # cut apart, the last word may take more tokens than it did whole
+        shown = shown[:-1]  # a truncated word may take more tokens than the whole one
     left = max(0, len(spans) - most)
     return f"{shown}... [cut: {'more than ' if len(text) > READ else ''}{left:,} more tokens]"

@@ -38,7 +38,7 @@ from .policy import SHORT, save_policy
 from .tokenizer import plain_tokenizer, train_tokenizer
 
 TOKENIZER_TEXTS = 1_500
-DEVELOPMENT_COUNT = 240  # conversations; proof.py measures on those of other held-out worlds
+DEVELOPMENT_COUNT = 240  # conversations; proof.py evaluates on other held-out worlds
 WARM = Shape(width=192, ffn=512)
 
 
@@ -86,15 +86,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="training_worker.trainer.warmup", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="examples, one JSON line each; by default those of the warm policy")
-    parser.add_argument("--count", type=int, default=16_000, help="examples that are made without --data")
+    parser.add_argument("--count", type=int, default=16_000, help="examples to synthesize without --data")
     parser.add_argument(
-        "--out", type=Path, required=True, help="the policy's folder; a run on the same data goes on there"
+        "--out", type=Path, required=True, help="the policy's folder; a run on the same data resumes there"
     )
     parser.add_argument("--minutes", type=float, default=20.0, help="minutes of training")
-    parser.add_argument("--steps", type=int, default=SFTRun.steps, help="a budget that makes the same weights again")
+    parser.add_argument(
+        "--steps", type=int, default=SFTRun.steps, help="maximum steps; with them a run is reproducible"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--longest", type=int, default=1_500, help="leave out conversations of more tokens")
-    parser.add_argument("--development", type=Path, help="examples of other worlds to measure on, at each quarter")
+    parser.add_argument("--longest", type=int, default=1_500, help="leave out conversations with more tokens")
+    parser.add_argument("--development", type=Path, help="examples of other worlds for evaluation at each quarter")
     parser.add_argument("--threads", type=int, default=2)
     return parser
 
@@ -146,7 +148,7 @@ class Reporter:
         state: Path,
     ):
         self.model, self.tokenizer, self.examples, self.minutes = model, tokenizer, examples, minutes
-        self.file = state.with_suffix(".json")  # lies beside the state, for a run that goes on
+        self.file = state.with_suffix(".json")  # next to the state, for a resumed run
         self.quarters: dict[str, Any] = read(self.file) if state.exists() else {}
 
     def __call__(self, event: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The reward of a rollout, without a model that judges: PROVE's (paper, section 3), its relatives', optional terms."""
+"""Programmatic rewards without a judge model: PROVE's (paper, section 3), related rewards and optional terms."""
 
 from .config import BadReward, RewardConfig, read_reward
 from .presets import PAPER, PRESETS, preset

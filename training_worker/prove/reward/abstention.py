@@ -1,4 +1,4 @@
-"""Abstention: where nothing should be called, calling nothing is all that counts."""
+"""The abstention reward for examples in which no call is required."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..trajectory import ExecutedCall, Step
 
 
 def abstains(steps: Sequence[Step]) -> bool:
-    """Whether the ground truth holds no call at all."""
+    """Return whether the ground truth has no calls."""
     return not any(step.calls for step in steps)
 
 
 def abstention(calls: Sequence[ExecutedCall]) -> float:
-    """R = 1 if C is empty, else 0, for an empty ground truth (paper, section 3, abstention)."""
+    """Return R = 1 if C is empty, else 0, for an empty ground truth (paper, section 3, abstention)."""
     return 0.0 if calls else 1.0

@@ -1,6 +1,6 @@
-"""Accuracy of acts: whether the policy called tools, asked back or only spoke, where that was right.
+"""Act accuracy: whether the policy called tools, asked back or answered in text where that was right.
 
-To decline and to answer are not told apart in free text, so both are the act "text".
+Declining and answering are not distinguished in free text, so both are the act "text".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..trajectory import Act, Example, ExecutedCall, Rollout, TurnAct
 
 ACTS: tuple[TurnAct, ...] = get_args(TurnAct)
 RIGHT: Mapping[Act, TurnAct] = {"call": "call", "ask": "ask", "decline": "text", "answer": "text"}
-ActTable = list[list[int]]  # user turns by right act (rows) and by the policy's (columns), both in the order of ACTS
+ActTable = list[list[int]]  # user turns by right act (rows) and the policy's act (columns), both in the order of ACTS
 QUOTED = re.compile(r'"[^"]*"')
 ADDRESS = re.compile(r"https?://\S+")
 SENTENCE = re.compile(r"[^.!?\n]++[.!?]*+")
@@ -27,14 +27,14 @@ OFFER = re.compile(
 
 @dataclass(frozen=True)
 class UserTurn:
-    """What the assistant did in a user turn: its calls, and the text that ended the turn, "" where none did."""
+    """The assistant's part of a user turn: its calls, and the text that ended the turn, "" for none."""
 
     calls: tuple[ExecutedCall, ...]
     text: str
 
 
 def split_turns(rollout: Rollout) -> list[UserTurn]:
-    """Return the user turns that the assistant spoke in."""
+    """Return the user turns with at least one assistant message."""
     turns: list[tuple[list[int], str]] = []
     spoken = 0
     for message in rollout.transcript:
@@ -53,10 +53,10 @@ def split_turns(rollout: Rollout) -> list[UserTurn]:
 
 
 def compare_acts(example: Example, rollout: Rollout) -> tuple[tuple[TurnAct, TurnAct], ...]:
-    """Return the right act and the policy's in each user turn that it reached; none where the right ones are unknown.
+    """Return the right act and the policy's act in each user turn it reached; empty if the right acts are unknown.
 
-    Where the right act is to ask, a question at the end counts, whatever was looked up before it. In a turn in which
-    some wishes are served and one is declined, to call is right.
+    If the right act is to ask, a question at the end counts, even after calls. In a turn in which some requests are
+    served and one is declined, calling is right.
     """
     served = {step.turn for step in example.steps}
     ends = (RIGHT[act] for act in example.acts)
@@ -65,7 +65,7 @@ def compare_acts(example: Example, rollout: Rollout) -> tuple[tuple[TurnAct, Tur
 
 
 def find_act(turn: UserTurn, right: TurnAct) -> TurnAct:
-    """Return what the policy did in a turn, where this act is right."""
+    """Return the policy's act in a turn whose right act is given."""
     if turn.calls and right != "ask":
         return "call"
     if asks(turn.text):
@@ -74,18 +74,18 @@ def find_act(turn: UserTurn, right: TurnAct) -> TurnAct:
 
 
 def asks(text: str) -> bool:
-    """Return whether a text asks the user something; to offer more help, or what nobody wished for, is no question."""
+    """Return whether a text asks the user a question; offers of more help or of unrequested actions do not count."""
     return bool(questions(text))
 
 
 def questions(text: str) -> list[str]:
-    """Return what a text asks the user, without what it quotes."""
+    """Return the questions in a text, without quoted text."""
     sentences = SENTENCE.findall(ADDRESS.sub("", QUOTED.sub("", text)))
     return [sentence.strip() for sentence in sentences if sentence.endswith("?") and not OFFER.search(sentence)]
 
 
 def count_acts(rollouts: Iterable[Rollout]) -> ActTable:
-    """Return how many user turns of these rollouts had which right act and which act of the policy."""
+    """Count the user turns of these rollouts by right act and the policy's act."""
     table = [[0] * len(ACTS) for _ in ACTS]
     for rollout in rollouts:
         for right, done in rollout.acts:
@@ -94,6 +94,6 @@ def count_acts(rollouts: Iterable[Rollout]) -> ActTable:
 
 
 def act_accuracy(rollouts: Iterable[Rollout]) -> float | None:
-    """Return the share of user turns whose act is right; None where no right act is known."""
+    """Return the share of user turns with the right act; None if no right act is known."""
     pairs = [right == done for rollout in rollouts for right, done in rollout.acts]
     return sum(pairs) / len(pairs) if pairs else None

@@ -1,4 +1,4 @@
-"""Argument values: how many of the ground truth's values the matched calls carry."""
+"""The arguments component: the share of the ground truth's argument values that the matched calls have."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from .matching import Matching
 
 
 def arguments(matching: Matching) -> float:
-    """A = mean over matched pairs of (equal values / ground-truth arguments) (paper, section 3, argument values).
+    """Return A = mean over matched pairs of (equal values / ground-truth arguments).
 
-    A ground-truth call without arguments scores 1; without any pair the component is 0.
+    Source: paper, section 3, argument values. A ground-truth call without arguments scores 1; without any pair the
+    component is 0.
     """
     pairs = matching.pairs
     return fsum(pair.share for pair in pairs) / len(pairs) if pairs else 0.0

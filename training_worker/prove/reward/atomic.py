@@ -1,4 +1,4 @@
-"""Atomic validity: how right each call is in itself, from its name over its parameters to its values."""
+"""The atomic score of the graduated reward: the correctness of each call's name, parameters and values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NAME, STRUCTURE, VALUES = 0.33, 0.33, 0.34
 
 
 def atomic(steps: Sequence[Step], calls: Sequence[ExecutedCall]) -> float:
-    """The mean over the model's calls of (ast + sem) / 2 (arXiv 2603.24709, atomic validity); 0 without calls.
+    """Return the mean over the model's calls of (ast + sem) / 2 (arXiv 2603.24709, atomic validity); 0 without calls.
 
-    sem = 1 if the execution was expected to succeed and did: every ground-truth call does, so it is expected of the
-    tools that the ground truth uses, and of no other. A tool may occur there several times: a call is held against the
-    one that makes most of it.
+    sem = 1 if the execution was expected to succeed and did: every ground-truth call succeeds, so success is expected
+    of the tools that the ground truth uses and of no others. If a tool occurs several times in the ground truth, a call
+    is compared with the occurrence that gives the highest score.
     """
     due: dict[str, list[ToolCall]] = {}
     for step in steps:
@@ -27,17 +27,17 @@ def atomic(steps: Sequence[Step], calls: Sequence[ExecutedCall]) -> float:
 
 
 def of_one(made: ExecutedCall, due: Iterable[ToolCall]) -> float:
-    """(ast + sem) / 2 of one call; 0 where its name is wrong or it could not be read."""
+    """Return (ast + sem) / 2 of one call; 0 if its name is wrong or it could not be parsed."""
     given = made.call.arguments
     best = max((ast(truth.arguments or {}, given) for truth in due), default=0.0) if given is not None else 0.0
     return (best + (made.level == LEVELS)) / 2 if best else 0.0
 
 
 def ast(expected: dict[str, Json], given: dict[str, Json]) -> float:
-    """0.33 for the name, 0.33 (share of the ground truth's parameters given x type accuracy on them), and 0.34 when
-    the arguments are the ground truth's, each value right and none besides.
+    """Return 0.33 for the name + 0.33 (share of the ground truth's parameters given x type accuracy on them) + 0.34 if
+    the arguments equal the ground truth's, without further arguments.
 
-    Where the ground truth has no parameter, 0.33 for giving none.
+    If the ground truth has no parameters, the second term is 0.33 for giving none.
     """
     common = expected.keys() & given.keys()
     if expected:
@@ -50,7 +50,7 @@ def ast(expected: dict[str, Json], given: dict[str, Json]) -> float:
 
 
 def kind(value: Json) -> str:
-    """JSON's type of a value: 2 and 2.0 are both numbers, true is none."""
+    """Return the JSON type of a value: 2 and 2.0 are numbers, true is not."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     return type(value).__name__

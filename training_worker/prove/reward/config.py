@@ -1,4 +1,4 @@
-"""What a run scores by: one of four forms, its weights, and optional terms; checked where it comes in."""
+"""Reward configuration: one of four forms, its weights and optional terms, validated on input."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ SHARES = ("tau", "tau_end")
 
 
 class BadReward(ValueError):
-    """A reward that cannot be scored by; the message names the field and what it may be."""
+    """An invalid reward configuration; the message names the field and its allowed values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RewardConfig:
-    """A form and its weights; the weights that another form has are of no effect.
+    """A reward form and its weights; weights of other forms have no effect.
 
-    `paper`: validity, coverage, efficiency, name and arguments are what each component counts; alpha is the price of
-    excess calls, beta the slack of the budget. `trace_state`: tau is what the trace counts, beside 1 - tau for the
-    state; with `tau_end` it goes there from tau, linearly over the run. On top of every form: what a final-state match
-    earns, what invented argument values and repeated calls cost. Raises BadReward.
+    `paper`: validity, coverage, efficiency, name and arguments are the component weights; alpha is the penalty for
+    excess calls, beta the slack of the call budget. `trace_state`: tau is the weight of the trace, 1 - tau that of the
+    state; with `tau_end`, tau changes linearly to it over the run. For every form: `final_state` is the bonus for a
+    final-state match, `provenance` and `repeats` the penalties for invented argument values and for repeated calls.
+    Raises BadReward.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -57,31 +58,31 @@ class RewardConfig:
 
     @property
     def plain(self) -> bool:
-        """Whether the paper's five components are all there is to it: no optional term, and no world to compare."""
+        """Return whether it has only the paper's five components: no optional terms and no world to compare."""
         return self.form == "paper" and not (self.final_state or self.provenance or self.repeats)
 
     @property
     def needs_world(self) -> bool:
-        """Whether final states are compared, in the world of the example."""
+        """Return whether final states are compared, which needs the world of the example."""
         return self.form in ("trace_state", "final_state") or self.final_state > 0
 
     @property
     def largest(self) -> float:
-        """The largest total where calls are due; where none is, it is 1."""
+        """Return the maximum total if calls are required; if none is, it is 1."""
         paper = self.validity + self.coverage + self.name + self.arguments
         return (paper if self.form == "paper" else 1.0) + self.final_state
 
     def at(self, progress: float) -> RewardConfig:
-        """What to score by after this share of the run, 0 to 1: tau is where its way from tau to `tau_end` has led."""
+        """Return the configuration after this share of the run, 0 to 1, with tau interpolated towards `tau_end`."""
         if self.tau_end is None:
             return self
         return replace(self, tau=self.tau + (self.tau_end - self.tau) * min(max(progress, 0.0), 1.0), tau_end=None)
 
 
 def read_reward(given: str | bytes | Mapping[str, Any]) -> RewardConfig:
-    """The configuration that JSON, or a mapping read from it, holds; what is left out has its default.
+    """Read the configuration from JSON or from a mapping; missing fields have their defaults.
 
-    Raises BadReward, which says what is wrong with which field.
+    Raises BadReward, which names the invalid fields.
     """
     try:
         text = given if isinstance(given, str | bytes) else json.dumps(dict(given))
@@ -90,11 +91,11 @@ def read_reward(given: str | bytes | Mapping[str, Any]) -> RewardConfig:
         raise BadReward("The reward must be a JSON object of names and numbers.") from None
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-        raise BadReward("The reward does not fit: " + "; ".join(map(fault, faults)) + ".") from None
+        raise BadReward("The reward is invalid: " + "; ".join(map(fault, faults)) + ".") from None
 
 
 def fault(error: Any) -> str:
-    """One fault in words."""
+    """Return a validation error as text."""
     place = ".".join(map(str, error["loc"]))
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])

@@ -1,4 +1,4 @@
-"""Coverage: the share of ground-truth steps that were done, each after the steps it depends on."""
+"""The coverage component: the share of ground-truth steps that were done, each after the steps it depends on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from .matching import Matching
 
 
 def coverage(matching: Matching) -> float:
-    """C = (1/|G|) sum over g of m(g) o(g), o(g) = product over edges (j, g) of [pos(j) < pos(g)] (paper, section 3).
+    """Return C = (1/|G|) sum over g of m(g) o(g), o(g) = product over edges (j, g) of [pos(j) < pos(g)].
 
-    A parallel step's position is the last of its calls for its successors, the first of them for its own check.
+    Source: paper, section 3. A parallel step's position is its last call for its successors and its first call for its
+    own check.
     """
     steps = range(len(matching.sizes))
     return sum(matching.matched(g) and matching.in_order(g) for g in steps) / len(steps)

@@ -1,4 +1,4 @@
-"""Efficiency: what calls beyond the budget cost."""
+"""The efficiency component: the penalty for calls beyond the budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import ceil
 
 
 def efficiency(n_calls: int, n_gt: int, alpha: float, beta: float) -> float:
-    """F = -alpha max(0, n_calls - B) / B (paper, section 3, efficiency).
+    """Return F = -alpha max(0, n_calls - B) / B (paper, section 3, efficiency).
 
     `n_calls` counts the model's calls, `n_gt` the ground truth's (at least 1).
     """
@@ -15,6 +15,6 @@ def efficiency(n_calls: int, n_gt: int, alpha: float, beta: float) -> float:
 
 
 def budget(n_gt: int, beta: float) -> int:
-    """B = n_gt + ceil(n_gt beta): three parallel calls budget three."""
-    rounding = 1e-9  # 25 * 0.28 is a little over 7 in floats and must not budget 8
+    """Return B = n_gt + ceil(n_gt beta); three parallel calls count as three."""
+    rounding = 1e-9  # 25 * 0.28 is slightly above 7 in floats and must not be rounded up to 8
     return n_gt + ceil(n_gt * beta - rounding)

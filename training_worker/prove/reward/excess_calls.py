@@ -1,4 +1,4 @@
-"""What calls beyond the ground truth's number, and calls that cannot be read, cost in the form trace + state."""
+"""Penalties of the trace_state form for calls beyond the ground truth's number and for unparseable calls."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ PRICE, MOST = 0.05, 0.5
 
 
 def surplus(n_gt: int, calls: Sequence[ExecutedCall]) -> float:
-    """min(0.05 max(n - n_gt, 0), 0.5) (EnvFactory); n counts the calls that could be read."""
+    """Return min(0.05 max(n - n_gt, 0), 0.5) (EnvFactory); n counts the parseable calls."""
     read = sum(made.call.arguments is not None for made in calls)
     return min(PRICE * max(read - n_gt, 0), MOST)
 
 
 def unparseable(calls: Sequence[ExecutedCall]) -> float:
-    """min(0.05 unparseable, 0.5) (EnvFactory)."""
+    """Return min(0.05 unparseable, 0.5) (EnvFactory)."""
     return min(PRICE * sum(made.call.arguments is None for made in calls), MOST)

@@ -1,4 +1,4 @@
-"""Final state: whether the world ended as the ground truth leaves it, by whatever calls."""
+"""The final-state term: whether the world ends in the ground truth's final state, by any calls."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from .state import state
 
 
 def final_state(example: Example, rollout: Rollout) -> float:
-    """1 if the final state of every server equals the ground truth's, else 0 (tau2-bench; BFCL multi-turn).
+    """Return 1 if the final state of every server equals the ground truth's, else 0 (tau2-bench; BFCL multi-turn).
 
-    Equal up to the names of ids made on the way, see `state`. An example that only looks is solved by looking at
-    nothing: this term says nothing about it.
+    States are equal up to renaming of created ids, see `state`. For a read-only example the term is uninformative,
+    because doing nothing also gives the right state.
     """
     return float(state(example, rollout) == 1.0)

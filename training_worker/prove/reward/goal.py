@@ -1,4 +1,4 @@
-"""Goal success: whether a rollout did what the user wanted and no more, and told what is due, by whatever look-ups."""
+"""Goal success: whether a rollout did exactly what the user wanted and reported the required facts; reads are free."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Fact = tuple[str, str, Value]  # tool, name of the field, value
 
 
 def reaches_goal(example: Example, rollout: Rollout) -> bool:
-    """Return whether a rollout of an example of our own servers reaches its goal.
+    """Return whether a rollout of an example with built-in servers reaches its goal.
 
-    It ends by an answer, all servers end as the ground truth leaves them, the accepted writes are by tool as many as in
-    the ground truth, also where they undo each other, and the text that ends each user turn states the facts due there.
-    Look-ups are free. Where nothing is to be called, that leaves: no write, and a last text; elsewhere some call was
-    accepted.
+    Conditions: it ends with an answer; all servers are in the ground truth's final state; each tool has as many
+    accepted writes as in the ground truth, also if writes undo each other; and the text that ends each user turn states
+    the facts required there. Read-only calls are free. If no call is required, the conditions are no write and a final
+    text; otherwise at least one call must be accepted.
 
-    It misses facts in words that `find_said` does not know, such as a rounded amount or a day without its year, and
-    facts told beside a call or in another turn. Two wrong writes of right tools that cancel each other pass.
+    Limits: it misses facts in forms that `find_said` does not know, such as a rounded amount or a day without its year,
+    and facts stated next to a call or in another turn. Two wrong writes of right tools that cancel each other pass.
     """
     turns, accepted = split_turns(rollout), succeeded(rollout.calls)
     due = count_writes(call for step in example.steps for call in step.calls)
@@ -45,14 +45,15 @@ def reaches_goal(example: Example, rollout: Rollout) -> bool:
 
 
 def count_writes(calls: Iterable[ToolCall]) -> Counter[str]:
-    """Return how many calls there are of each tool that writes."""
+    """Count the calls of each writing tool."""
     return Counter(call.name for call in calls if TOOLS[call.name][1].writes)
 
 
 def find_due_facts(example: Example) -> tuple[tuple[Fact, ...], ...]:
-    """Return by user turn the facts due: observed values that the ground truth's answer states and no user said.
+    """Return the required facts of each user turn: observed values that the ground truth's answer states and that no
+    user turn contains.
 
-    Of the observations of the turn's own steps; trivial values and those that a schema of the tool lists are left out.
+    Only observations of the turn's own steps count, without trivial values and values listed in the tool's schemas.
     """
     return find_facts_by_key(ExampleKey(example))
 
@@ -70,7 +71,7 @@ def find_facts_by_key(key: ExampleKey) -> tuple[tuple[Fact, ...], ...]:
 
 
 def find_observed(example: Example, turn: int) -> Iterator[Fact]:
-    """Yield what the steps of a user turn observed, without what is trivial."""
+    """Yield the non-trivial values in the observations of a user turn's steps."""
     steps = (step for step in example.steps if step.turn == turn)
     for call, observation in (pair for step in steps for pair in zip(step.calls, step.observations, strict=False)):
         for path, leaf in iterate_leaves(parse(observation)):
@@ -80,16 +81,16 @@ def find_observed(example: Example, turn: int) -> Iterator[Fact]:
 
 @cache
 def find_listed(tool: str) -> frozenset[Value]:
-    """Return the values that the schemas of a tool list, such as each status there is."""
+    """Return the values listed in the schemas of a tool, such as every status."""
     return find_catalogue_values(tool) | frozenset(find_schema_values(TOOLS[tool][1].output_schema))
 
 
 def states(text: str, fact: Fact, today: str) -> bool:
-    """Return whether a text states a fact, as it stands or as people say it."""
+    """Return whether a text states a fact, verbatim or as people say it."""
     return find_said(*fact, text, today) is not None
 
 
 def goal_success(rollouts: Iterable[Rollout]) -> float | None:
-    """Return the share of these rollouts that reach their goal; None where that is known of none."""
+    """Return the share of these rollouts that reach their goal; None if it is known for none of them."""
     known = [rollout.goal_success for rollout in rollouts if rollout.goal_success is not None]
     return sum(known) / len(known) if known else None

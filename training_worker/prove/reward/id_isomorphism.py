@@ -1,8 +1,9 @@
-"""What was changed on a server, up to the names of new ids: equal signatures say that one renaming makes them equal.
+"""Signatures of a server's changes up to renaming of new ids: they are equal if a renaming makes the changes equal.
 
-New ids are told apart by colour refinement (Weisfeiler and Leman): a row's colour is its content, with the colours of
-the new rows it refers to and of those that refer to it, made anew until no more rows differ. Where references run in no
-circle that is exact: rows alike in all that are interchangeable. An id is followed wherever it stands, in texts too.
+New ids are distinguished by colour refinement (Weisfeiler and Leman): a row's colour is computed from its content, the
+colours of the new rows it refers to and the colours of the rows that refer to it, and recomputed until no more rows are
+distinguished. Without cycles of references this is exact: rows of equal colour are interchangeable. Ids are recognised
+anywhere in a row, also inside texts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Changes = Mapping[str, Mapping[str, Change]]
 
 
 class Row(NamedTuple):
-    """A changed row: its table, its id, whether that is new, and its JSON cut at ids, which stand in odd places."""
+    """A changed row: table, id, whether the id is new, and the JSON split at ids, which have the odd positions."""
 
     table: str
     id: str
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
 
 def created(changes: Changes) -> set[str]:
-    """The ids of new rows, those that were generated."""
+    """Return the generated ids of new rows."""
     return {
         id
         for rows in changes.values()
@@ -39,9 +40,9 @@ def created(changes: Changes) -> set[str]:
 
 
 def signature(tables: Mapping[str, Table[Any, Any]], changes: Changes, foreign: Set[str] = frozenset()) -> str:
-    """32 hex digits that two worlds have in common when their changes on this server are equal up to renaming.
+    """Return 32 hex digits that are equal for two worlds whose changes on this server are equal up to renaming.
 
-    `foreign` are the new ids of other servers: what they name is compared there.
+    `foreign` has the new ids of other servers, whose rows are compared there.
     """
     new, rows = created(changes), list[Row]()
     for name, changed in changes.items():
@@ -54,7 +55,7 @@ def signature(tables: Mapping[str, Table[Any, Any]], changes: Changes, foreign: 
 
 
 def refined(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dict[str, str]:
-    """A colour for every new id, beside those given. No round tells fewer rows apart than the one before it."""
+    """Return a colour for every new id, in addition to those given; each round only refines the previous colours."""
     colours, classes = {**given, **dict.fromkeys(new, "")}, 0
     while classes < len(new):
         told = [render(row, colours | {row.id: OWN} if row.new else colours) for row in rows]
@@ -73,7 +74,7 @@ def refined(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dic
 
 
 def render(row: Row, colours: Mapping[str, str]) -> str:
-    """A row as text, with colours for new ids."""
+    """Return a row as text, with colours in place of new ids."""
     parts = [colours.get(part, part) if place % 2 else part for place, part in enumerate(row.parts)]
     return f"{row.table} {'' if row.new else row.id} {''.join(parts)}"
 

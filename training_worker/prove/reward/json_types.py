@@ -1,6 +1,6 @@
-"""Whether a JSON value fits a JSON Schema at the level of types: its kinds and its required keys, nothing finer.
+"""Type-level JSON Schema validation: only types and required keys are checked.
 
-Choices, formats and bounds are left to the server, which refuses on execution; so are keys a schema does not know.
+Enums, formats, bounds and unknown keys are left to the server, which rejects them on execution.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ NONE: frozenset[str] = frozenset()
 
 
 def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = NONE) -> bool:
-    """Whether `value` has the types `schema` asks for; `root` is the document that its local references point into.
+    """Return whether `value` has the types of `schema`; `root` is the document for local references.
 
-    `seen` holds the references followed since the last step into the value: one that leads back to itself asks for
-    nothing. Of several alternatives (anyOf, oneOf) one must fit.
+    `seen` has the references followed since the last step into the value: a circular reference requires nothing. Of
+    several alternatives (anyOf, oneOf) one must match.
     """
     if not isinstance(schema, dict):
         return schema is not False
@@ -34,7 +34,7 @@ def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = NONE)
 
 
 def combined(value: Json, schema: dict[str, Any], root: Any, seen: frozenset[str]) -> bool:
-    """Whether a value fits what a schema is put together from."""
+    """Return whether a value matches allOf, $ref, anyOf and oneOf of a schema."""
     together = list(schema.get("allOf", ()))
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
@@ -47,12 +47,12 @@ def combined(value: Json, schema: dict[str, Any], root: Any, seen: frozenset[str
 
 
 def complete(value: Json, required: Any) -> bool:
-    """Whether an object has the keys it must have; anything but an object has none to lack."""
+    """Return whether an object has all required keys; True for any other value."""
     return not isinstance(value, dict) or all(key in value for key in required)
 
 
 def of_type(value: Json, wanted: Any) -> bool:
-    """Whether a value is of one of the types named; no name asks for nothing, an unknown one is left to the server."""
+    """Return whether a value has one of the named types; True without names or for an unknown name."""
     if isinstance(wanted, str):
         return is_a(value, wanted)
     names = list(wanted)
@@ -60,7 +60,7 @@ def of_type(value: Json, wanted: Any) -> bool:
 
 
 def is_a(value: Json, name: str) -> bool:
-    """JSON Schema's types: 120.0 is an integer, every integer is a number, a boolean is neither."""
+    """Return whether a value has a JSON Schema type: 120.0 is an integer and a number, a boolean is neither."""
     match name:
         case "null":
             return value is None
@@ -84,7 +84,7 @@ def is_number(value: Json) -> bool:
 
 
 def parts(value: Json, schema: dict[str, Any]) -> Iterator[tuple[Json, Any]]:
-    """Each part of a list or an object that the schema speaks about, with what it says."""
+    """Yield each part of a list or an object with its schema."""
     if isinstance(value, list):
         fixed, rest = schema.get("prefixItems", []), schema.get("items", ANYTHING)
         yield from ((part, fixed[i] if i < len(fixed) else rest) for i, part in enumerate(value))
@@ -95,7 +95,7 @@ def parts(value: Json, schema: dict[str, Any]) -> Iterator[tuple[Json, Any]]:
 
 
 def resolve(reference: str, root: Any) -> Any:
-    """What a local reference such as "#/$defs/Money" points at; anything is allowed where it points at nothing."""
+    """Resolve a local reference such as "#/$defs/Money"; an unresolvable one gives a schema that allows anything."""
     if not reference.startswith("#/"):
         return root if reference == "#" else ANYTHING
     place = root

@@ -1,4 +1,4 @@
-"""The matching of ground-truth calls to model calls, one to one, that coverage and argument values rest on."""
+"""One-to-one matching of ground-truth calls to model calls, the basis of coverage and argument values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Pair:
 
     @property
     def share(self) -> float:
-        """The share of the `expected` ground-truth arguments whose value is equal; 1 where there are none."""
+        """Return the share of the `expected` ground-truth arguments with an equal value; 1 if there are none."""
         return (self.expected - len(self.wrong)) / self.expected if self.expected else 1.0
 
 
 @dataclass(frozen=True)
 class Matching:
-    """The matched pairs in ground-truth order, and for each step how many calls it holds and which steps it needs."""
+    """The matched pairs in ground-truth order, and for each step its number of calls, predecessors and positions."""
 
     pairs: tuple[Pair, ...]
     sizes: tuple[int, ...]
@@ -34,21 +34,21 @@ class Matching:
     positions: tuple[tuple[int, ...], ...]
 
     def matched(self, step: int) -> bool:
-        """m(g): a step is matched when all its calls are."""
+        """Return m(g): a step is matched if all its calls are."""
         return 0 < self.sizes[step] == len(self.positions[step])
 
     def in_order(self, step: int) -> bool:
-        """o(g): every predecessor is matched, and the last of its calls comes before the first one of this step."""
+        """Return o(g): every predecessor is matched, and its last call comes before the first call of this step."""
         first = min(self.positions[step], default=-1)
         return all(self.matched(j) and max(self.positions[j]) < first for j in self.predecessors[step])
 
 
 def match(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls: Sequence[ExecutedCall]) -> Matching:
-    """Match ground-truth calls in their order; each chooses among the free calls of its name with all its keys.
+    """Match ground-truth calls in order; each takes one of the unmatched calls with its name and all its keys.
 
-    It prefers a call after the matched positions of all predecessors of its step, then the one with most equal argument
-    values, then the earliest. (The paper leaves the assignment open.) A predecessor that is not matched as a whole has
-    no position and bars nothing here; it costs its successors their coverage.
+    It prefers a call after the matched positions of all predecessors of its step, then the most equal argument values,
+    then the earliest call. (The paper leaves the assignment open.) A predecessor without a complete match has no
+    position and is ignored here; its successors get no coverage.
     """
     needs = predecessors(len(steps), edges)
     free: dict[str, dict[int, dict[str, Json]]] = {}
@@ -73,9 +73,9 @@ def match(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls: Sequen
 
 
 def choose(step: int, expected: dict[str, Json], free: dict[int, dict[str, Json]], after: int) -> Pair | None:
-    """The best of the free calls for one ground-truth call, or None when none carries all its keys."""
+    """Return the best unmatched call for one ground-truth call; None if no call has all its keys."""
     best, least = None, (True, len(expected) + 1)
-    for position, given in free.items():  # the earliest first, so it wins where others are as good
+    for position, given in free.items():  # the earliest call comes first, so it wins a tie
         if expected.keys() <= given.keys():
             wrong = differing(expected, given)
             if (rank := (position <= after, len(wrong))) < least:
@@ -86,7 +86,7 @@ def choose(step: int, expected: dict[str, Json], free: dict[int, dict[str, Json]
 
 
 def predecessors(steps: int, edges: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """For each step the steps it needs."""
+    """Return the predecessors of each step."""
     needs: list[list[int]] = [[] for _ in range(steps)]
     for j, g in edges:
         needs[g].append(j)

@@ -1,4 +1,4 @@
-"""Orchestration: the share of ground-truth steps that were called for after all they depend on."""
+"""The orchestration score: the share of ground-truth steps whose tools were called after all steps they depend on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .matching import predecessors
 
 
 def orchestration(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls: Sequence[ExecutedCall]) -> float:
-    """The share of steps for which some model call has the name, and every step they depend on was matched earlier
-    (arXiv 2603.24709, orchestration). Arguments and success are no part of it.
+    """Return the share of steps for which some model call has the name and all predecessors were matched earlier
+    (arXiv 2603.24709, orchestration). Arguments and success do not matter.
 
-    The earliest such call counts, and may count for several steps. A step of parallel calls needs one of each name; the
-    last of them is its position for its successors.
+    The earliest such call counts, and may count for several steps. A step of parallel calls needs one call of each
+    name; the last of them is its position for its successors.
     """
     places: dict[str, list[int]] = {}
     for position, made in enumerate(calls):
@@ -22,9 +22,9 @@ def orchestration(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls
     needs, matched = predecessors(len(steps), edges), dict[int, float]()
 
     def place_of(g: int) -> float:
-        """Where a step is matched, or infinity; what it needs is looked at first, whatever its number."""
+        """Return the position where a step is matched, or infinity; its predecessors are evaluated first."""
         if g not in matched:
-            matched[g] = inf  # of steps that need each other none is matched
+            matched[g] = inf  # steps in a cycle are not matched
             after = max(map(place_of, needs[g]), default=-1)
             firsts = (first_after(places.get(call.name, ()), after) for call in steps[g].calls)
             matched[g] = max(firsts, default=inf)

@@ -1,4 +1,4 @@
-"""Rewards by name: the paper's, its ablations, and those of its close relatives."""
+"""Reward presets: the paper's reward, its ablations and related rewards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SAYS = MappingProxyType(
 
 
 def preset(name: str) -> RewardConfig:
-    """Raises BadReward, which names those there are."""
+    """Return a preset by name. Raises BadReward, which lists the presets."""
     if name not in PRESETS:
-        raise BadReward(f"There is no reward {name!r}. There is: {', '.join(PRESETS)}.")
+        raise BadReward(f"There is no reward preset {name!r}. Choose one of: {', '.join(PRESETS)}.")
     return PRESETS[name]

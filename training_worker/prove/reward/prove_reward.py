@@ -1,4 +1,4 @@
-"""The total reward of one rollout: the weighted components, with the evidence for each call."""
+"""The total PROVE reward of one rollout: the weighted components, with the evidence for each call."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def score(
     calls: Sequence[ExecutedCall],
     weights: RewardConfig = PAPER,
 ) -> Reward:
-    """R = 0.5 V + 0.5 C + 0.15 F + 0.2 M + 0.1 A (paper, section 3, total), or the abstention reward alone.
+    """Return R = 0.5 V + 0.5 C + 0.15 F + 0.2 M + 0.1 A (paper, section 3, total), or only the abstention reward.
 
-    `steps` and `calls` are those of all turns, in order. The largest total is 1.3, for abstention 1.0.
+    `steps` and `calls` are those of all turns, in order. The maximum total is 1.3, for abstention 1.0.
     """
     matching = match(steps, edges, calls)
     if abstains(steps):
@@ -48,7 +48,7 @@ def score(
 
 
 def explain(steps: Sequence[Step], calls: Sequence[ExecutedCall], matching: Matching) -> tuple[Evidence, ...]:
-    """For every model call the step it was matched to and what it earned there."""
+    """Return the evidence for every model call: its matched step and its scores."""
     wanted = names(steps)
     pairs = {pair.position: pair for pair in matching.pairs}
     evidence = []

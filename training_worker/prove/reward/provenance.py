@@ -1,4 +1,4 @@
-"""Provenance: the share of argument values that were given to the model, rather than invented by it."""
+"""The provenance term: the share of argument values that the model was given and did not invent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from ..trajectory import Example, Json, Rollout
 
 
 def provenance(example: Example, rollout: Rollout) -> float:
-    """The share of the values in the model's arguments that have a source (ours); 1 where there is no value.
+    """Return the share of the values in the model's arguments that have a source (our own term); 1 without values.
 
-    A source is a message shown before the call was written, of the system, the user or a tool, where a value stands as
-    it is or is said as people say it; or the tool's schema, where its choices and defaults stand. Truth values and null
-    need none. Lists and objects count value by value; a value has a source under the very rule by which each of the
-    ground truth's has one.
+    A source is an earlier system, user or tool message that contains the value, verbatim or as people say it, or the
+    tool's schema with its enum values and defaults. Booleans and null need no source. Lists and objects count value by
+    value. The rule is the same as for the values of the ground truth.
     """
     shown = said_before(rollout)
     values = grounds = 0
@@ -39,12 +38,12 @@ def provenance(example: Example, rollout: Rollout) -> float:
 
 
 def plain(value: Json) -> Json:
-    """A whole float as the integer it is in JSON."""
+    """Return a whole float as an integer, as in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def said_before(rollout: Rollout) -> list[str]:
-    """For each assistant turn, by number, all that was shown before it."""
+    """Return for each assistant turn all text that was shown before it."""
     found, so_far = list[str](), ""
     for message in rollout.transcript:
         if message.role == "assistant":
@@ -60,8 +59,10 @@ def is_in(value: Json, known: frozenset[Any]) -> bool:
 
 @lru_cache(maxsize=4096)
 def in_schema(tool: str, enums_stripped: bool) -> frozenset[Any]:
-    """The choices and defaults in a tool's schema; without the choices where they were taken out. None of a tool that
-    is not in the catalogue."""
+    """Return the enum values and defaults in a tool's schema, without enum values if they are stripped.
+
+    Empty for a tool that is not in the catalogue.
+    """
     if tool not in TOOLS:
         return frozenset()
     return frozenset(
@@ -70,7 +71,7 @@ def in_schema(tool: str, enums_stripped: bool) -> frozenset[Any]:
 
 
 def find_schema_scalars(schema: Any, enums_stripped: bool) -> Iterator[Any]:
-    """The scalars among the choices, constants and defaults at any depth of a schema."""
+    """Yield the scalars among the enum values, constants and defaults at any depth of a schema."""
     if isinstance(schema, list):
         for part in schema:
             yield from find_schema_scalars(part, enums_stripped)

@@ -1,4 +1,4 @@
-"""Repeats: the share of calls that say again what was called before, to the letter."""
+"""The repeats term: the share of calls that exactly repeat an earlier call."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ..trajectory import ExecutedCall, Step, ToolCall
 
 
 def repeats(steps: Sequence[Step], calls: Sequence[ExecutedCall]) -> float:
-    """(1/N) sum over the different calls of max(0, times made - max(1, times in the ground truth)) (ours).
+    """Return (1/N) sum over the distinct calls of max(0, times made - max(1, times in the ground truth)).
 
-    Two calls are the same when name and arguments are; those that could not be read are none. 0 without calls.
+    This term is our own. Two calls are the same if name and arguments are equal; unparseable calls are ignored. 0
+    without calls.
     """
     due = count(call for step in steps for call in step.calls)
     made = count(one.call for one in calls if one.call.arguments is not None)

@@ -1,4 +1,4 @@
-"""The reward of a rollout under any configuration: its form's total, and the optional terms on top."""
+"""The reward of a rollout under any configuration: the total of its form, plus the optional terms."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Terms = dict[str, float]
 def reward_of(example: Example, rollout: Rollout, config: RewardConfig = PAPER) -> Reward:
     """Score a rollout of this example.
 
-    The paper's components and their evidence are there under every form; `terms` holds what the form and the optional
-    terms add to them. Where nothing should be called every form is the paper's abstention, and nothing else. Raises
-    KeyError when the world is asked for and has lost a tool.
+    The paper's components and their evidence are computed for every form; `terms` has the terms of the form and the
+    optional terms. If no call is required, every form is the paper's abstention reward. Raises KeyError if the world is
+    needed and a tool no longer exists.
     """
     paper = score(example.steps, example.edges, rollout.calls, config)
     if example.order_unknown:
@@ -55,7 +55,7 @@ def reward_of(example: Example, rollout: Rollout, config: RewardConfig = PAPER) 
 
 
 def form_total(example: Example, rollout: Rollout, config: RewardConfig, paper: Reward) -> tuple[float, Terms]:
-    """The total of the form alone, and its terms."""
+    """Return the total of the form without optional terms, and the terms of the form."""
     match config.form:
         case "paper":
             return paper.total, {}
@@ -69,7 +69,7 @@ def form_total(example: Example, rollout: Rollout, config: RewardConfig, paper: 
 
 
 def graduated(example: Example, rollout: Rollout) -> tuple[float, Terms]:
-    """R = 0.5 atomic + 0.5 orchestration (arXiv 2603.24709)."""
+    """Return R = 0.5 atomic + 0.5 orchestration (arXiv 2603.24709), and its terms."""
     terms = {
         "atomic": atomic(example.steps, rollout.calls),
         "orchestration": orchestration(example.steps, example.edges, rollout.calls),
@@ -78,9 +78,10 @@ def graduated(example: Example, rollout: Rollout) -> tuple[float, Terms]:
 
 
 def trace_state(example: Example, rollout: Rollout, tau: float) -> tuple[float, Terms]:
-    """R = max(0, tau S_trace + (1 - tau) S_state - surplus - unparseable) (EnvFactory).
+    """Return R = max(0, tau S_trace + (1 - tau) S_state - surplus - unparseable) (EnvFactory), and its terms.
 
-    Don't-care are the ids made on the way: an id follows from the very words of the call that made it.
+    Ids created during the conversation are don't-care, because an id depends on the wording of the call that created
+    it.
     """
     calls = rollout.calls
     truth = truth_of(example).still

@@ -1,4 +1,4 @@
-"""S_state: the share of the servers involved whose final state equals the ground truth's."""
+"""The state score S_state: the share of the involved servers whose final state equals the ground truth's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from .state_diff import Outcome, Unreplayable, outcome, succeeded, truth_of
 
 
 def state(example: Example, rollout: Rollout) -> float:
-    """S_state = |{s involved : state(s) = the ground truth's}| / |{s involved}| (EnvFactory).
+    """Return S_state = |{s involved : state(s) = the ground truth's}| / |{s involved}| (EnvFactory).
 
-    Involved are the servers that the ground truth calls, and any other that the rollout changed. States are equal when
-    their rows are, but for ids made on the way, which may have other names. Where the clock must move for a write to be
-    accepted, both are compared as they were, time stamps and all.
+    Involved are the servers that the ground truth calls and any other server that the rollout changed. States are equal
+    if their rows are equal up to renaming of created ids. If a write is accepted only when the clock moves, both states
+    are compared with a moving clock, including time stamps.
     """
     if rollout.digest and rollout.digest == example.digests[-1]:
         return 1.0
@@ -25,7 +25,7 @@ def state(example: Example, rollout: Rollout) -> float:
 
 
 def share(truth: Outcome, own: Outcome, called: frozenset[str]) -> float:
-    """The share of the servers called or changed on which both outcomes agree; 1 where there is none."""
+    """Return the share of the called or changed servers on which both outcomes agree; 1 if there are none."""
     involved = called | truth.signatures.keys() | own.signatures.keys()
     equal = sum(truth.signatures.get(name) == own.signatures.get(name) for name in involved)
     return equal / len(involved) if involved else 1.0

@@ -1,8 +1,8 @@
-"""What a conversation's calls made of the world: the servers they changed, and how, up to the names of new ids.
+"""State differences caused by a conversation's calls: the changed servers and their changes, up to renaming of new ids.
 
-The writes are made once more in the example's world, with the clock standing still: a committed write moves the clock,
-so that otherwise each time stamp, and each time limit derived from one, would tell how many writes came before it. What
-was refused or only looked is not made again; neither leaves a trace.
+The writes are replayed in the example's world with a stopped clock. A committed write advances the clock, so otherwise
+every time stamp, and every time limit derived from one, would depend on the number of earlier writes. Failed and
+read-only calls are not replayed, because they leave no trace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ States = dict[str, State]
 
 @dataclass(frozen=True)
 class Outcome:
-    """By server whose rows differ from the opening's, the signature of the changes; and all ids made on the way."""
+    """The signature of the changes by changed server, and all created ids."""
 
     signatures: dict[str, str]
     created: frozenset[str]
@@ -34,9 +34,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Truth:
-    """What the ground truth of an example comes to. `called` are the servers that its calls go to.
+    """The outcome of an example's ground truth. `called` are the servers of its calls.
 
-    `still` is None where a write is refused unless time passes.
+    `still` is the outcome with a stopped clock; None if a write fails unless time passes.
     """
 
     called: frozenset[str]
@@ -45,21 +45,21 @@ class Truth:
 
     @cached_property
     def ticking(self) -> Outcome:
-        """The outcome with the clock as it was in the conversation."""
+        """Return the outcome with a moving clock, as in the conversation."""
         return outcome(self.example.world, [call for step in self.example.steps for call in step.calls], ticking=True)
 
 
 class Unreplayable(UnreadableData):
-    """A write that was accepted is refused when it is made again: by the clock that stands still, or by other code."""
+    """An accepted write that fails on replay, because of the stopped clock or of other server code."""
 
 
 def truth_of(example: Example) -> Truth:
-    """Kept for as many examples as are asked about at once, and more: a group asks about one."""
+    """Return the outcome of an example's ground truth, cached because all rollouts of a group need the same one."""
     return _truth(ExampleKey(example))
 
 
 class ExampleKey:
-    """An example, for a cache: its digests say what its world and its calls come to, its texts what is told of it."""
+    """A cache key for an example: its digests identify the world and the calls, its texts the conversation."""
 
     def __init__(self, example: Example):
         self.example = example
@@ -85,17 +85,17 @@ def _truth(key: ExampleKey) -> Truth:
 
 
 def forget_truths() -> None:
-    """As in a new process: for measurements."""
+    """Clear the cache, as in a new process; used by benchmarks."""
     _truth.cache_clear()
 
 
 def succeeded(calls: Iterable[ExecutedCall]) -> list[ToolCall]:
-    """The calls that a server accepted."""
+    """Return the calls that succeeded."""
     return [made.call for made in calls if made.level == LEVELS]
 
 
 def outcome(where: WorldRef, calls: Sequence[ToolCall], *, ticking: bool = False) -> Outcome:
-    """Make the writes among these calls again. Raises Unreplayable when one is refused."""
+    """Replay the writes among these calls and return their outcome. Raises Unreplayable if one fails."""
     states = run_ticking(where, calls) if ticking else run_still(where, calls)
     changed = {
         name: (state, changes)
@@ -118,7 +118,7 @@ def opening(where: WorldRef, server: str) -> Any:
 
 
 def run_still(where: WorldRef, calls: Iterable[ToolCall]) -> States:
-    """The states after the writes among these calls, each made at the time the world began; only servers written on."""
+    """Return the states of the written servers after the writes, each executed at the world's initial time."""
     states: States = {}
     for call in calls:
         server, tool = TOOLS[call.name]
@@ -132,7 +132,7 @@ def run_still(where: WorldRef, calls: Iterable[ToolCall]) -> States:
 
 
 def run_ticking(where: WorldRef, calls: Iterable[ToolCall]) -> States:
-    """The states after the writes among these calls, each moving the clock on as it did in the conversation."""
+    """Return the states after the writes, each of which advances the clock as in the conversation."""
     world = World.open(where.seed, where.servers, where.size)
     for call in calls:
         if TOOLS[call.name][1].writes and not world.call(call.name, call.arguments or {}).ok:
@@ -141,4 +141,4 @@ def run_ticking(where: WorldRef, calls: Iterable[ToolCall]) -> States:
 
 
 def refusal(call: ToolCall) -> str:
-    return f"{call.name} was accepted in a rollout and is refused when it is made again: other server code made it."
+    return f"{call.name} was accepted in a rollout and fails on replay: the rollout was made with other server code."

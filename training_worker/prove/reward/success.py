@@ -1,4 +1,4 @@
-"""Success: a rollout did all of the ground truth and nothing else, whatever its components count in the total."""
+"""Success: a rollout did all of the ground truth and nothing else, independent of the component weights."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from .prove_reward import score
 from .values import differing
 
 MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}
-EQUAL = 1e-6  # what rounding may take away
+EQUAL = 1e-6  # tolerance for rounding
 MOST_TRUTHS = 64  # combinations of alternatives that are tried for a rollout
 
 
 def is_success(reward: Reward) -> bool:
-    """Whether every component is at its most, if need be with alternatives, or no call was made where none is due."""
+    """Return whether every component is at its maximum, also with alternatives, or whether it abstained correctly."""
     return reward.accepted or succeeded(reward.total, reward.abstention, {name: getattr(reward, name) for name in MOST})
 
 
 def succeeded(total: float | None, abstention: bool, components: Mapping[str, float | None]) -> bool:
-    """The same of a rollout in short, which has neither total nor components where it failed by no fault of its own."""
+    """Return success from a rollout's summary; total and components are None after a failure outside the policy."""
     if abstention:
         return total is not None and total >= 1 - EQUAL
     return all((components.get(name) or 0.0) >= most - EQUAL for name, most in MOST.items()) and total is not None
 
 
 def is_accepted(example: Example, calls: Sequence[ExecutedCall]) -> bool:
-    """Return whether calls are a success only with alternatives that they make in place of look-ups."""
+    """Return whether calls are a success only with alternatives in place of read-only calls of the ground truth."""
     truths = islice(swap_alternatives(example, calls), MOST_TRUTHS)
     made = [is_success(score(steps, example.edges, calls)) for steps in truths]
     return not made[0] and any(made)
 
 
 def swap_alternatives(example: Example, calls: Sequence[ExecutedCall]) -> Iterator[tuple[Step, ...]]:
-    """Yield the ground truth, then with alternatives that were made for look-ups that were not, in every combination.
+    """Yield the ground truth, then every combination in which alternatives replace read-only calls that were not made.
 
-    An alternative that is equal to another call of its step is that call: one look-up may serve for two.
+    An alternative that equals another call of its step is that call: one read-only call may replace two.
     """
 
     def options(step: int, at: int, call: ToolCall) -> list[ToolCall]:
@@ -62,6 +62,6 @@ def drop_repeated(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 
 
 def is_made(call: ToolCall, calls: Sequence[ExecutedCall]) -> bool:
-    """Return whether a call, perhaps with more arguments, is among calls of a rollout."""
+    """Return whether a call, possibly with further arguments, is among the calls of a rollout."""
     arguments = call.arguments or {}
     return any(one.call.name == call.name and not differing(arguments, one.call.arguments or {}) for one in calls)

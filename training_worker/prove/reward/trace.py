@@ -1,4 +1,4 @@
-"""S_trace: whether every ground-truth call was made, whatever the order and whatever else was."""
+"""The trace score S_trace: whether every ground-truth call was made, in any order and among any other calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ TOLERANCE = 1e-6
 
 
 def trace(steps: Sequence[Step], calls: Sequence[ExecutedCall], dont_care: Container[str] = ()) -> float:
-    """S_trace = 1 if each ground-truth call has a distinct model call of its name with every argument equal that is not
-    marked don't-care, order ignored, else 0 (EnvFactory).
+    """Return S_trace = 1 if each ground-truth call has a distinct model call of its name with equal arguments except
+    don't-care ones, in any order, else 0 (EnvFactory).
 
-    `dont_care` holds ids: an argument that has one of them in it is marked. Calls that were never run match nothing.
+    `dont_care` has ids: an argument that contains one of them is don't-care. Calls that were never run match nothing.
     """
     run = [made.call for made in calls if made.level]
     due = [call for step in steps for call in step.calls]
@@ -23,7 +23,7 @@ def trace(steps: Sequence[Step], calls: Sequence[ExecutedCall], dont_care: Conta
 
 
 def does(made: ToolCall, truth: ToolCall, dont_care: Container[str]) -> bool:
-    """Whether a call is the ground truth's in its name and each argument that matters; it may have others besides."""
+    """Return whether a call has the ground truth's name and all arguments that matter, possibly with others."""
     given = made.arguments
     return (
         made.name == truth.name
@@ -36,7 +36,7 @@ def does(made: ToolCall, truth: ToolCall, dont_care: Container[str]) -> bool:
 
 
 def same(a: Json, b: Json) -> bool:
-    """Equality as JSON, with numbers within 1e-6."""
+    """Return whether two values are equal as JSON, with numbers within 1e-6."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -49,14 +49,14 @@ def is_finite(value: Json) -> bool:
 
 
 def holds(value: Json, ids: Container[str]) -> bool:
-    """Whether one of these ids is the value or, at any depth, in it."""
+    """Return whether the value is one of these ids or contains one at any depth."""
     if isinstance(value, list | dict):
         return any(holds(part, ids) for part in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, str) and value in ids
 
 
 def assign(choices: Sequence[Sequence[int]]) -> bool:
-    """Whether everyone can have one of their choices for themselves: a matching by augmenting paths."""
+    """Return whether everyone can get a distinct one of their choices, by bipartite matching with augmenting paths."""
     owner: dict[int, int] = {}
 
     def settle(one: int, tried: set[int]) -> bool:

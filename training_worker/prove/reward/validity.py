@@ -1,4 +1,4 @@
-"""Validity: how far the model's calls got, in three cumulative levels of equal weight."""
+"""The validity component: three cumulative levels of equal weight that each call may reach."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ LEVELS = 3
 
 
 def validity(calls: Sequence[ExecutedCall]) -> float:
-    """V = (1/N) sum over the N calls of level / 3 (paper, section 3, validity); 0 without calls.
+    """Return V = (1/N) sum over the N calls of level / 3 (paper, section 3, validity); 0 without calls.
 
-    Level 1: the name is in the candidate schema. Level 2: all required parameters are there with compatible JSON types.
-    Level 3: live execution succeeded. A call that fails a level scores none of the later ones.
+    Level 1: the name is in the candidate schema. Level 2: all required parameters are present, with compatible JSON
+    types. Level 3: live execution succeeded. A call that fails a level does not reach the later ones.
     """
     return sum(call.level for call in calls) / (LEVELS * len(calls)) if calls else 0.0
 
 
 def form_level(call: ToolCall, schemas: Mapping[str, dict[str, Any]]) -> int:
-    """The level a call reaches before it is run (0 to 2); `schemas` holds the candidates' input schemas by name."""
+    """Return the level a call reaches before execution (0 to 2); `schemas` has the input schemas by tool name."""
     if call.arguments is None or call.name not in schemas:
         return 0
     schema = schemas[call.name]

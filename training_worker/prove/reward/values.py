@@ -1,4 +1,4 @@
-"""When two JSON values are the same value: spelling may differ, meaning may not."""
+"""Equality of JSON values by meaning: different spellings of the same value are equal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ RELATIVE_TOLERANCE = Fraction(1, 10**9)
 
 
 def equal(a: Json, b: Json) -> bool:
-    """Equality as JSON: numbers within 1e-9 relative, strings after NFC and without outer white space.
+    """Return whether two values are equal as JSON: numbers within 1e-9 relative, strings in NFC and stripped.
 
-    RFC 3339 date-times are equal when they name the same instant, whatever their offsets. A boolean equals no
-    number. Lists are equal element by element, objects key by key in any order.
+    RFC 3339 date-times are equal if they name the same instant, with any offsets. A boolean equals no number. Lists are
+    compared element by element, objects key by key in any order.
     """
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
@@ -34,13 +34,16 @@ def equal(a: Json, b: Json) -> bool:
 
 
 def meaning(text: str) -> str | datetime:
-    """What a string says: the instant of a date-time, or the text after NFC and without outer white space."""
+    """Return the meaning of a string: the instant of a date-time, or the text in NFC and stripped."""
     text = normalize("NFC", text).strip()
     return instant_of(text) or text
 
 
 def close(a: float, b: float) -> bool:
-    """Within 1e-9 of the larger one; exact arithmetic, because an integer may be too large for a float."""
+    """Return whether numbers differ by at most 1e-9 of the larger one.
+
+    The arithmetic is exact, because an integer may be too large for a float.
+    """
     if a == b:
         return True
     if not (finite(a) and finite(b)):
@@ -54,5 +57,5 @@ def finite(number: float) -> bool:
 
 
 def differing(expected: Mapping[str, Json], given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The expected keys that are absent or hold another value, in the order expected."""
+    """Return the expected keys that are absent or have another value, in the expected order."""
     return tuple(key for key, value in expected.items() if key not in given or not equal(value, given[key]))

@@ -1,1 +1,1 @@
-"""Where the rollouts of a run are kept: one columnar file a step, readable one rollout at a time, near or far."""
+"""Rollout storage of a run, local or remote: one columnar file per step, readable one rollout at a time."""

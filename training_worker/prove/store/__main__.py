@@ -1,6 +1,6 @@
-"""Bring to the storage what runs could not: `python -m training_worker.prove.store`, on the machine of the worker.
+"""The command `python -m training_worker.prove.store`, which uploads pending rollout files from the worker's machine.
 
-The data folder is PROVE_DATA, the storage PROVE_STORAGE. Runs may be at work meanwhile.
+The data folder is PROVE_DATA, the storage PROVE_STORAGE. Runs may be active meanwhile.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from .uploader import bring, pending
 
 
 def main() -> int:
-    """0 when nothing is left, 1 with a line that says why."""
+    """Upload all pending files; return 0, or 1 after printing the error."""
     data = Path(os.environ.get("PROVE_DATA") or "data")
     try:
         storage = configured()
         if storage is None:
-            raise StorageFailed(f"{VARIABLE} names no storage: rollouts stay in the folders of their runs.")
+            raise StorageFailed(f"{VARIABLE} is not set: rollouts stay in the folders of their runs.")
         for folder in sorted(data.glob("jobs/*/out/rollouts")):
             if waiting := len(pending(folder)):
                 bring(folder, storage / folder.parent.parent.name / "rollouts")
-                print(f"{folder}: {waiting} file{'s' * (waiting > 1)} brought")
+                print(f"{folder}: {waiting} file{'s' * (waiting > 1)} uploaded")
     except StorageFailed as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"The storage {storage.named} has all rollouts of {data}.")
+    print(f"All rollouts of {data} are in the storage {storage.named}.")
     return 0
 
 

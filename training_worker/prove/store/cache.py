@@ -1,4 +1,4 @@
-"""Files of the storage that were fetched before, by their digest, so that none is ever out of date."""
+"""A local cache of storage files by their digest, so that a cached file is never out of date."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def is_digest(text: str) -> bool:
-    """Whether it is a SHA-256, and so no pattern and no path: machines far away tell the digests of their files."""
+    """Return whether it is a SHA-256 and hence no pattern or path, because remote machines send the digests."""
     return bool(DIGEST.fullmatch(text))
 
 
 class Cache:
-    """A folder of at most so many bytes; what was used least lately goes first. Any process may share it."""
+    """A folder of at most `most` bytes with LRU eviction, which several processes may share."""
 
     def __init__(self, folder: Path, most: int = MOST):
         self.folder, self.most = folder, most
 
     def file(self, storage: Storage, name: str, digest: str) -> Path:
-        """A copy of a file of the storage. Raises StorageFailed, FileNotFoundError, DamagedFile, OSError."""
+        """Return a local copy of a storage file. Raises StorageFailed, FileNotFoundError, DamagedFile, OSError."""
         if not is_digest(digest):
-            raise DamagedFile(f"What is told of the file {name} is no digest, so it cannot be found.")
+            raise DamagedFile(f"The recorded digest of the file {name} is not a SHA-256, so it cannot be fetched.")
         copy = self.folder / f"{digest}-{name}"
         if copy.is_file():
             os.utime(copy)
@@ -38,7 +38,7 @@ class Cache:
         if hashlib.sha256(data).hexdigest() != digest:
             raise DamagedFile(
                 f"The file {name} in the storage ({len(data):,} bytes) is not the one that the run wrote. "
-                "Put back a copy of it; other steps are not affected."
+                "Restore a copy of it; other steps are not affected."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = copy.with_name(f"{copy.name}.{os.getpid()}.partial")
@@ -51,7 +51,7 @@ class Cache:
         return copy
 
     def trim(self, newest: Path) -> None:
-        """Remove the oldest until the rest fits; the newest stays in any case."""
+        """Remove the least recently used files until the rest fits; the newest file always stays."""
         files = sorted(self.folder.glob("*.parquet"), key=age)
         size = sum(map(size_of, files))
         for file in files:

@@ -1,4 +1,4 @@
-"""Rollouts that a program of somebody else made: no example of ours behind them, and a reward of parts of its own."""
+"""Rollouts logged by external programs: they have no example of ours and reward components of their own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..trajectory import End, ExecutedCall, Message, Reward, Rollout
 from .record import ELSEWHERE, RolloutRecord
 from .steps import read_step, read_summaries
 
-NO_REWARD = "Its program told no reward of it."
-NAME = re.compile(r"[A-Za-z0-9_.:@%+-]{1,80}")  # of an example, as addresses and searches have it
-LONGEST_WORDS = 48  # characters of a prompt that stand in its name
+NO_REWARD = "No reward was logged for this rollout."
+NAME = re.compile(r"[A-Za-z0-9_.:@%+-]{1,80}")  # of an example, valid in URLs and searches
+LONGEST_WORDS = 48  # characters of a prompt that its name contains
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One answer to a prompt. `parts` are what its reward is made of; `tokens` counts those that the model wrote."""
+    """One completion of a prompt. `parts` are its reward components; `tokens` is the number of generated tokens."""
 
     transcript: Sequence[Message]
     calls: Sequence[ExecutedCall] = ()
@@ -35,7 +35,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalGroup:
-    """One prompt with the answers to it, a group; `name` is what it is called in every step it is asked in."""
+    """One prompt with its group of completions; `name` is the same in every step that uses the prompt."""
 
     prompt: Sequence[Message]
     attempts: Sequence[Attempt]
@@ -43,7 +43,7 @@ class ExternalGroup:
 
 
 def build_records(groups: Sequence[ExternalGroup], first: int = 1) -> list[RolloutRecord]:
-    """The rollouts of a step in the order told, as they are kept; their groups are numbered from `first`."""
+    """Return the rollout records of a step in the given order; their groups are numbered from `first`."""
     return [
         build_record(one, number, group, advantage)
         for number, group in enumerate(groups, first)
@@ -66,7 +66,7 @@ def build_record(one: Attempt, number: int, group: ExternalGroup, advantage: flo
 
 
 def read_records_before(file: Path, first: int) -> list[RolloutRecord]:
-    """What a file has of the groups before `first`. Raises DamagedFile, FileNotFoundError."""
+    """Return the records of a file's groups before `first`. Raises DamagedFile, FileNotFoundError."""
     return [
         RolloutRecord(
             rollout=rollout, group=one.group, advantage=one.advantage, tokens=None, model_tokens=one.model_tokens
@@ -77,7 +77,7 @@ def read_records_before(file: Path, first: int) -> list[RolloutRecord]:
 
 
 def advantages(attempts: Sequence[Attempt]) -> list[float | None]:
-    """As they are told; where none is, each reward less the mean of its group."""
+    """Return the logged advantages; if there are none, each reward minus the mean of its group."""
     told, rewards = [one.advantage for one in attempts], [one.reward for one in attempts if one.reward is not None]
     if any(each is not None for each in told) or len(rewards) < len(attempts):
         return told
@@ -86,7 +86,7 @@ def advantages(attempts: Sequence[Attempt]) -> list[float | None]:
 
 
 def name_of(prompt: Sequence[Message]) -> str:
-    """A name for a prompt: its last message's first words, and a hash that tells equal words apart."""
+    """Return a name for a prompt: the first words of its last message, and a hash that makes it unique."""
     text = prompt[-1].content if prompt else ""
     known = unicodedata.normalize("NFKD", text[: 2 * LONGEST_WORDS]).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "-", known)[:LONGEST_WORDS].strip("-") or "prompt"

@@ -1,6 +1,6 @@
-"""The folder of a run's rollouts: a file for each step, the tokens of as many steps as the run keeps, and no other.
+"""The folder of a run's rollouts: one file per step, and the tokens of the steps that the run is configured to keep.
 
-Runs of before had JSON lines, `step-000001.jsonl`; they are read like any other.
+Older runs have JSON Lines, `step-000001.jsonl`, which can be read as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .record import RolloutRecord, Summary
 from .steps import read_rollout, read_step, read_summaries, write_step
 from .tokens import write_tokens
 
-Tokens = Literal["none", "last", "all"]  # of which steps tokens are kept
+Tokens = Literal["none", "last", "all"]  # the steps whose tokens are kept
 NAMES = re.compile(r"(step|tokens)-(\d+)\.(parquet|jsonl)")
 OLD = ".jsonl"
 
@@ -29,7 +29,7 @@ def tokens_name(step: int) -> str:
 
 
 def step_of(name: str) -> int | None:
-    """The step that a file of the store belongs to; None for any other file."""
+    """Return the step that a stored file belongs to; None for any other file."""
     found = NAMES.fullmatch(name)
     return int(found[2]) if found else None
 
@@ -43,7 +43,7 @@ class RolloutFolder:
     def store(
         self, step: int, rollouts: Sequence[RolloutRecord], tokens: Tokens = "last", piece: Callable[[int], str] = str
     ) -> dict[str, Any]:
-        """Keep the rollouts of a step, in place of any it had; what is told of them (see `told`). Raises OSError."""
+        """Store the rollouts of a step, replacing earlier ones; return `describe(step)`. Raises OSError."""
         write_step(self.path / step_name(step), rollouts)
         if tokens != "none":
             write_tokens(self.path / tokens_name(step), rollouts, piece)
@@ -54,14 +54,14 @@ class RolloutFolder:
         return self.describe(step)
 
     def rewind(self, step: int) -> None:
-        """Forget the rollouts of later steps, and whatever a kill left half written."""
+        """Delete the rollouts of later steps and partially written files."""
         for file in self.path.iterdir():
             number = step_of(file.name)
             if file.name.endswith(".partial") or (number is not None and number > step):
                 file.unlink()
 
     def describe(self, step: int) -> dict[str, Any]:
-        """What is told of a step: which file, its digest and size, and each group in short, without any text.
+        """Return the event data of a step: its file with digest and size, and a summary of each group without texts.
 
         Raises DamagedFile, FileNotFoundError.
         """
@@ -77,26 +77,26 @@ class RolloutFolder:
         }
 
     def steps(self) -> list[int]:
-        """The steps whose rollouts are here."""
+        """Return the steps whose rollouts are stored here."""
         numbers = {step_of(file.name) for file in self.path.glob("step-*")}
         return sorted(number for number in numbers if number is not None)
 
     def file(self, step: int) -> Path:
-        """The file of a step. Raises FileNotFoundError."""
+        """Return the file of a step. Raises FileNotFoundError."""
         for file in (self.path / step_name(step), self.path / f"step-{step:06d}{OLD}"):
             if file.is_file():
                 return file
-        raise FileNotFoundError(f"There is no file of the rollouts of step {step} in {self.path}.")
+        raise FileNotFoundError(f"There is no rollout file of step {step} in {self.path}.")
 
 
 class Files(Protocol):
-    """Whatever knows where the file of a step is: a folder of this machine, or a far one by way of a cache."""
+    """A source of step files: a local folder, or a remote storage with a local cache."""
 
     def file(self, step: int) -> Path: ...
 
 
 def read_rollouts(store: Files, steps: Iterable[int], transcripts: bool = False) -> Iterator[Rollout]:
-    """The rollouts of these steps in order; without transcripts these are empty, and it is faster.
+    """Yield the rollouts of these steps in order; without transcripts, which are then empty, it is faster.
 
     Raises UnreadableData, FileNotFoundError.
     """
@@ -106,7 +106,7 @@ def read_rollouts(store: Files, steps: Iterable[int], transcripts: bool = False)
 
 
 def read_one(store: Files, step: int, index: int) -> Rollout | None:
-    """One rollout of a step, counted from 1; None where there are fewer. Raises UnreadableData, FileNotFoundError."""
+    """Return one rollout of a step, counted from 1; None past the end. Raises UnreadableData, FileNotFoundError."""
     file = store.file(step)
     if file.suffix == OLD:
         return next((one for place, one in enumerate(read_lines(Rollout, file), 1) if place == index), None)
@@ -114,7 +114,7 @@ def read_one(store: Files, step: int, index: int) -> Rollout | None:
 
 
 def grouped(summaries: Sequence[Summary]) -> list[list[Summary]]:
-    """The rollouts of a step by group, in order."""
+    """Return the rollouts of a step by group, in order."""
     found: dict[int, list[Summary]] = {}
     for one in summaries:
         found.setdefault(one.group, []).append(one)
@@ -122,7 +122,7 @@ def grouped(summaries: Sequence[Summary]) -> list[list[Summary]]:
 
 
 def describe_group(members: Sequence[Summary]) -> dict[str, Any]:
-    """A group in short; of its rollouts, which are neighbours, a list for each thing."""
+    """Return the summary of a group, with one list per property of its consecutive rollouts."""
     return {
         "number": members[0].group,
         "first": members[0].index,

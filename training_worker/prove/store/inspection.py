@@ -1,7 +1,7 @@
-"""`python -m training_worker.prove.store.inspection FILE`: decode a file of rollouts that a machine far away sent.
+"""The command `python -m training_worker.prove.store.inspection FILE`, which decodes a remote machine's rollout file.
 
-The size of a Parquet file says nothing about what it unpacks to, so all of it is decoded once, under limits, before
-any other process opens it.
+The size of a Parquet file does not limit its unpacked size, so the whole file is decoded once, under limits, before any
+other process opens it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MEMORY = 1 << 30  # bytes, so that BATCH rows of any file this size can be decod
 
 
 def require_decodable(path: Path) -> None:
-    """Have a child decode the file. Raises UnreadableData where it is damaged, too large or of another kind."""
+    """Decode the file in a child process. Raises UnreadableData if it is damaged, too large or not a rollout file."""
     sandbox.run(INSPECTION, [str(path.absolute())])
 
 
@@ -34,17 +34,15 @@ def decode(path: Path) -> None:
     with reading(path) as file:
         for field in file.schema_arrow:
             if known.get(field.name) != field.type:
-                raise UnreadableData(f"Its column {field.name[:80]!r} ({field.type}) is none of a file of rollouts.")
+                raise UnreadableData(f"Its column {field.name[:80]!r} ({field.type}) is not one of a rollout file.")
         for batch in file.iter_batches(BATCH, use_threads=False):
             size += batch.nbytes
             if size > MOST_BYTES:
-                raise UnreadableData(
-                    f"It unpacks to more than {MOST_BYTES:,} bytes, the most that a step's rollouts have."
-                )
+                raise UnreadableData(f"It unpacks to more than {MOST_BYTES:,} bytes, the limit for a step's rollouts.")
 
 
 def is_rollouts(name: str) -> bool:
-    """Whether a file of a job's results is one of rollouts or of their tokens."""
+    """Return whether a file of a job's results contains rollouts or their tokens."""
     file: Any = Path(name)
     return file.parent.name == "rollouts" and file.suffix == ".parquet" and step_of(file.name) is not None
 

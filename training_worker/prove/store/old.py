@@ -1,4 +1,4 @@
-"""Rollouts as JSON lines, `step-000001.jsonl`, with groups of one size: what runs kept before they had a store."""
+"""The legacy rollout format: JSON Lines, `step-000001.jsonl`, with groups of equal size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .record import COMPONENTS, Summary
 
 
 def read_old(path: Path, group: int) -> list[Summary]:
-    """The rollouts of a step in short; the advantage is the reward less the mean of the group.
+    """Return the summaries of a step's rollouts; the advantage is the reward minus the mean of the group.
 
     Raises UnreadableData, FileNotFoundError.
     """

@@ -1,4 +1,4 @@
-"""Parquet files that appear whole or not at all, and that say so when they are not whole any more."""
+"""Parquet files with atomic writes and detection of damage."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ import pyarrow.parquet as pq
 from ..trajectory import UnreadableData
 
 MOST_ROWS, MOST_COLUMNS = 65_536, 200
-MOST_BYTES = 1 << 30  # of all columns, as the file says
+MOST_BYTES = 1 << 30  # of all columns, as declared in the file
 
 
 class DamagedFile(UnreadableData):
-    """A file of the store that cannot be read; the message names the file, not where it lies."""
+    """A stored file that cannot be read; the message has the file's name but not its path."""
 
 
 def write(path: Path, table: pa.Table, rows: int, dictionary: Sequence[str] = ()) -> str:
-    """Write a table with so many rows in a row group; its SHA-256. Equal tables give equal bytes. Raises OSError."""
+    """Write a table with `rows` rows per row group and return the SHA-256. Equal tables give equal bytes.
+
+    Raises OSError.
+    """
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -45,7 +48,7 @@ def write(path: Path, table: pa.Table, rows: int, dictionary: Sequence[str] = ()
 
 @contextmanager
 def reading(path: Path) -> Iterator[pq.ParquetFile]:
-    """The open file. Raises DamagedFile, FileNotFoundError."""
+    """Open a file for reading. Raises DamagedFile, FileNotFoundError."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             require_bounded(path, file.metadata)
@@ -57,28 +60,28 @@ def reading(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def require_bounded(path: Path, metadata: Any) -> None:
-    """Raise DamagedFile for a file that says itself that it holds more than any step does.
+    """Raise DamagedFile for a file whose declared size is larger than any step's.
 
-    One that lies is found when it arrives (inspection.py).
+    Files from other machines with a false declaration are rejected on arrival (inspection.py).
     """
     size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
     if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS or size > MOST_BYTES:
         told = f"{metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes"
         most = f"{MOST_ROWS:,}, {MOST_COLUMNS:,} and {MOST_BYTES:,}"
-        raise damaged(path, f"it says that it has {told}, where {most} are the most")
+        raise damaged(path, f"it declares {told}; the limits are {most}")
 
 
 def damaged(path: Path, why: str) -> DamagedFile:
     size = path.stat().st_size if path.exists() else 0
     reason = why.replace(str(path), path.name).strip().splitlines()[0][:200] if why.strip() else "not readable"
     return DamagedFile(
-        f"The file {path.name} ({size:,} bytes) is damaged or was cut short: {reason}. "
-        "Put back a copy of it; other steps are not affected."
+        f"The file {path.name} ({size:,} bytes) is damaged or truncated: {reason}. "
+        "Restore a copy of it; other steps are not affected."
     )
 
 
 def row_of(file: pq.ParquetFile, index: int, columns: Sequence[str]) -> dict[str, Any] | None:
-    """One row, counted from 0, without reading the row groups before and after it; None past the end."""
+    """Read one row, counted from 0, without reading other row groups; None past the end."""
     for number in range(file.metadata.num_row_groups):
         rows = file.metadata.row_group(number).num_rows
         if index < rows:

@@ -1,4 +1,4 @@
-"""Which rollouts of a step are asked for, and in which order: answered on columns, without making a rollout of any."""
+"""Filtering and sorting of a step's rollouts on columns, without parsing the rollouts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ORDERS = ("index", "reward", "advantage", "calls", "failed_calls", "model_tokens
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutFilter:
-    """What must hold of a rollout, all of it; "" and None ask nothing.
+    """A filter whose conditions must all hold for a rollout; "" and None are no condition.
 
-    `low` and `high` bound the reward, both included; `component` has to be below `below`; one call has to be of `tool`
-    and have the `outcome`, where both are asked.
+    `low` and `high` are inclusive bounds of the reward; `component` must be below `below`; with both `tool` and
+    `outcome`, a single call must have both.
     """
 
     low: float | None = None
@@ -40,14 +40,14 @@ class RolloutFilter:
 
 
 class StepTable:
-    """The rollouts of one step in short, as columns."""
+    """The summaries of one step's rollouts as columns."""
 
     def __init__(self, table: pa.Table):
         self.table = table
 
     @classmethod
     def read(cls, path: Path, *, whole: bool = True) -> StepTable:
-        """All columns, or those that a page shows. Raises DamagedFile, FileNotFoundError."""
+        """Read all columns, or only those that a page shows. Raises DamagedFile, FileNotFoundError."""
         return cls(read_short(path, SHORT.names if whole else SHOWN))
 
     @classmethod
@@ -58,11 +58,11 @@ class StepTable:
         return int(self.table.num_rows)
 
     def column(self, name: str) -> list[Any]:
-        """A column's values, None where there is none; a file of before may lack it."""
+        """Return a column's values; all None if an older file lacks the column."""
         return self.table[name].to_pylist() if name in self.table.column_names else [None] * len(self)
 
     def that(self, asked: RolloutFilter) -> StepTable:
-        """The rollouts for which all of it holds, in their order."""
+        """Return the rollouts that match the filter, in order."""
         table = self.table
         for name, holds, bound in (
             ("reward", pc.greater_equal, asked.low),
@@ -78,7 +78,7 @@ class StepTable:
         return StepTable(calling(table, asked.tool, asked.outcome))
 
     def ordered(self, by: str, falling: bool = False) -> StepTable:
-        """By one of ORDERS, rollouts without a value last either way, then as they were asked."""
+        """Sort by one of ORDERS, rollouts without a value last in both directions, ties by index."""
         if by not in self.table.column_names:
             return self
         keys = [(by, "descending" if falling else "ascending"), ("index", "ascending")]
@@ -93,11 +93,11 @@ class StepTable:
 
 
 def calling(table: pa.Table, tool: str, outcome: str) -> pa.Table:
-    """The rows with a call of this tool and with this outcome."""
+    """Return the rows with a call of this tool and this outcome."""
     wanted = {name: value for name, value in (("tools", tool), ("outcomes", outcome)) if value}
     if not wanted:
         return table
-    if "outcomes" in wanted:  # what has no reward has calls but no outcomes of them, and lists must be as long
+    if "outcomes" in wanted:  # rollouts without a reward have calls but no outcomes, and both lists need equal lengths
         if "outcomes" not in table.column_names:
             return table.slice(0, 0)
         table = table.filter(pc.equal(pc.list_value_length(table["tools"]), pc.list_value_length(table["outcomes"])))

@@ -1,4 +1,4 @@
-"""What is kept of a rollout: itself, what training made of it, and in short what is filtered and charted."""
+"""Stored rollout records: the rollout, its training data, and a summary for filters and charts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, fields
 from ..outcomes import Outcome, outcomes
 from ..trajectory import Boundary, End, Reward, Rollout
 
-SUCCEEDED = 3  # the validity level of a call that did what it was asked
-ELSEWHERE = "elsewhere"  # the form of a reward that a program of somebody else gave: its parts are terms, by its names
+SUCCEEDED = 3  # the validity level of a successful call
+ELSEWHERE = "elsewhere"  # the form of a reward logged by an external program; its components are terms
 COMPONENTS = tuple(one.name for one in fields(Reward) if one.type == "float" and one.name != "total")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """A rollout as the trainer saw it. `env_mask` is 1 where the model spoke; `logprobs` are 0 elsewhere.
+    """The tokens of a rollout. `env_mask` is 1 for tokens that the model generated; `logprobs` are 0 for others.
 
-    All but `prompt_ids` have one entry per completion token; a log-probability is the sampler's, in nats. `advantages`
-    are those of the update, 0 for a token that is not in the loss; None where nobody recorded them.
+    All but `prompt_ids` have one entry per completion token; log-probabilities are the sampler's, in nats. `advantages`
+    are those of the update, 0 for a token that is not in the loss; None if they were not recorded.
     """
 
     prompt_ids: Sequence[int]
@@ -30,12 +30,12 @@ class Tokens:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutRecord:
-    """One rollout of a step. `group` counts the step's groups from 1; a void group's advantages are None.
+    """One rollout of a step. `group` counts the step's groups from 1; advantages of an invalid group are None.
 
-    `advantage` is what the rollout was trained with: of all its tokens alike, or, where credit goes to the tokens at
-    which a group's rollouts part (trainer/token_advantages.py), the sum over its tokens.
-    `seconds` is how long it took, where the engine tells rollouts apart. `tokens` is None where a program of somebody
-    else made it; then `model_tokens` is how many the model wrote, where that was told.
+    `advantage` is the rollout's advantage in training: that of all its tokens, or, if credit is assigned to the tokens
+    at which a group's rollouts diverge (trainer/token_advantages.py), the sum over its tokens. `seconds` is its
+    duration, if the engine measures rollouts separately. `tokens` is None for a rollout of an external program; then
+    `model_tokens` is the number of generated tokens, if logged.
     """
 
     rollout: Rollout
@@ -48,12 +48,12 @@ class RolloutRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """A rollout in short. `index` counts the rollouts of its step from 1, `place` those of its group.
+    """The summary of a rollout. `index` counts the rollouts of its step from 1, `place` those of its group.
 
-    `tools` and `levels` say of each call its tool ("" where there was no name) and the validity level it reached.
-    Reward and components are None where a failure that was not the policy's left none, and components where nobody told
-    them; tokens are counts. `terms` is what a reward is made of beside its components. `outcomes` says of each call
-    what became of it (outcomes.py); there are none without a reward, and None is of a file from before they were kept.
+    `tools` and `levels` have the tool of each call ("" without a name) and its validity level. Reward and components
+    are None after a failure outside the policy; components are also None if an external program did not log them.
+    Tokens are counts. `terms` are the other terms of the reward. `outcomes` has the outcome of each call (outcomes.py);
+    it is empty without a reward, and None for files from before outcomes were stored.
     """
 
     index: int
@@ -81,7 +81,7 @@ class Summary:
 
 
 def summarise(rollouts: Sequence[RolloutRecord]) -> list[Summary]:
-    """The rollouts of a step in short, in their order; those of a group are neighbours."""
+    """Return the summaries of a step's rollouts, in order; rollouts of a group are consecutive."""
     found: list[Summary] = []
     for index, one in enumerate(rollouts, 1):
         place = found[-1].place + 1 if found and found[-1].group == one.group else 1
@@ -108,13 +108,13 @@ def summary(one: RolloutRecord, index: int, place: int) -> Summary:
         model_tokens=sum(tokens.env_mask) if tokens else one.model_tokens,
         completion_tokens=len(tokens.completion_ids) if tokens else None,
         seconds=one.seconds,
-        terms=dict(getattr(reward, "terms", None) or {}),  # what a form of reward has beside the components
+        terms=dict(getattr(reward, "terms", None) or {}),  # terms of a reward form other than the components
         outcomes=outcomes(rollout),
     )
 
 
 def component(reward: Reward | None, name: str) -> float | None:
-    """One of the five of a reward; of one given elsewhere, the part that it calls so."""
+    """Return a component of a reward; for an external reward, its term of this name."""
     if reward is None:
         return None
     return reward.terms.get(name) if reward.form == ELSEWHERE else getattr(reward, name)

@@ -1,7 +1,7 @@
-"""The rollouts of one step as a Parquet file: typed columns to filter and chart by, and each rollout as JSON.
+"""The Parquet file of one step's rollouts: typed columns for filters and charts, and each rollout as JSON.
 
-A rollout's transcript is a column of its own, since scoring again does without it. 64 rollouts make a row group:
-siblings compress well together, and one rollout is read with its row group alone.
+A rollout's transcript has its own column, because re-scoring does not need it. A row group has 64 rollouts: rollouts of
+a group compress well together, and reading one rollout reads only its row group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BESIDE = (
     "levels",
     "terms",
     "outcomes",
-)  # fields of Summary that are no column of their own type
+)  # fields of Summary that are not stored as a plain column
 TYPES = {
     "index": pa.int32(),
     "group": pa.int32(),
@@ -42,7 +42,7 @@ TYPES = {
     "completion_tokens": pa.int32(),
     "seconds": pa.float64(),
 }
-DERIVED = {"calls": pa.int32(), "failed_calls": pa.int32(), "truncated": pa.bool_()}  # for those who read the file
+DERIVED = {"calls": pa.int32(), "failed_calls": pa.int32(), "truncated": pa.bool_()}  # for external readers of the file
 CALLS = {"tools": pa.list_(pa.string()), "levels": pa.list_(pa.int8()), "outcomes": pa.list_(pa.string())}
 TERMS = {"terms": pa.map_(pa.string(), pa.float64())}
 TEXT = {"record": pa.string(), "transcript": pa.string()}
@@ -54,7 +54,7 @@ PLAIN = [one.name for one in fields(Summary) if one.name not in BESIDE]
 
 
 def write_step(path: Path, rollouts: Sequence[RolloutRecord]) -> str:
-    """Write the rollouts of a step; the file's SHA-256. Raises OSError."""
+    """Write the rollouts of a step and return the file's SHA-256. Raises OSError."""
     columns = columns_of(summarise(rollouts)) | {
         "record": [record(one.rollout) for one in rollouts],
         "transcript": [adapter(tuple[Message, ...]).dump_json(one.rollout.transcript) for one in rollouts],
@@ -63,7 +63,7 @@ def write_step(path: Path, rollouts: Sequence[RolloutRecord]) -> str:
 
 
 def columns_of(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
-    """What is known of rollouts in short, by column of SHORT."""
+    """Return the columns of SHORT for these summaries."""
     columns: dict[str, list[Any]] = {name: [getattr(one, name) for one in summaries] for name in PLAIN}
     columns |= {name: [one.components[name] for one in summaries] for name in COMPONENTS}
     return columns | {
@@ -78,17 +78,17 @@ def columns_of(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
 
 
 def record(rollout: Rollout) -> bytes:
-    """All of a rollout but its transcript."""
+    """Return a rollout as JSON without its transcript."""
     return adapter(Rollout).dump_json(rollout, exclude={"transcript"})
 
 
 def read_summaries(path: Path) -> list[Summary]:
-    """The rollouts of a step in short. Raises DamagedFile, FileNotFoundError."""
+    """Return the summaries of a step's rollouts. Raises DamagedFile, FileNotFoundError."""
     return [summary_of(row) for row in read_short(path).to_pylist()]
 
 
 def read_short(path: Path, names: Sequence[str] = SHORT.names) -> pa.Table:
-    """Some columns of a step; an older file may lack some of them. Raises DamagedFile, FileNotFoundError."""
+    """Read some columns of a step; an older file may lack some of them. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
         known = set(file.schema_arrow.names)
         return file.read(columns=[name for name in names if name in known], use_threads=False)
@@ -107,7 +107,7 @@ def summary_of(row: Mapping[str, Any]) -> Summary:
 
 
 def read_outcomes(path: Path) -> list[tuple[Outcome, ...]]:
-    """Of each rollout of a step what became of its calls, found anew where the file does not say.
+    """Return the outcomes of the calls of each rollout of a step, computed from the rollouts if the file has none.
 
     Raises DamagedFile, FileNotFoundError.
     """
@@ -118,9 +118,9 @@ def read_outcomes(path: Path) -> list[tuple[Outcome, ...]]:
 
 
 def read_span(path: Path, first: int, count: int) -> list[Rollout]:
-    """So many rollouts from the `first` on, which counts from 1, without their transcripts.
+    """Return `count` rollouts starting at `first`, counted from 1, without their transcripts.
 
-    Only the row groups that hold them are read. Raises DamagedFile, FileNotFoundError.
+    Only their row groups are read. Raises DamagedFile, FileNotFoundError.
     """
     found: list[Rollout] = []
     with reading(path) as file:
@@ -136,14 +136,14 @@ def read_span(path: Path, first: int, count: int) -> list[Rollout]:
 
 
 def read_rollout(path: Path, index: int) -> Rollout | None:
-    """One rollout of a step, counted from 1; None where there are fewer. Raises DamagedFile, FileNotFoundError."""
+    """Return one rollout of a step, counted from 1; None past the end. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
         row = row_of(file, index - 1, list(TEXT)) if index > 0 else None
     return rollout_of(path, row["record"], row["transcript"]) if row else None
 
 
 def read_step(path: Path, transcripts: bool = True) -> Iterator[Rollout]:
-    """The rollouts of a step in order; without transcripts these are empty, and it is faster.
+    """Yield the rollouts of a step in order; without transcripts, which are then empty, it is faster.
 
     Raises DamagedFile, FileNotFoundError.
     """
@@ -160,5 +160,5 @@ def rollout_of(path: Path, record: str, transcript: str) -> Rollout:
     try:
         found: Rollout = adapter(Rollout).validate_json(f'{record[:-1]},"transcript":{transcript}}}')
     except ValidationError as error:
-        raise damaged(path, f"a rollout in it cannot be read ({error.error_count()} faults)") from error
+        raise damaged(path, f"a rollout in it cannot be read ({error.error_count()} errors)") from error
     return found

@@ -1,7 +1,7 @@
-"""A folder behind a URL, by fsspec: a local one, or one that outlives this machine (s3://bucket/prefix).
+"""Storage folders addressed by URL, through fsspec: local, or remote such as s3://bucket/prefix.
 
-The URL comes from whoever runs the site (PROVE_STORAGE), and what is opened beneath it is named by us: nothing that a
-person typed into a page gets here. Keys and endpoints are fsspec's own variables (FSSPEC_S3_KEY and so on).
+The operator of the site sets the URL (PROVE_STORAGE), and all names below it are generated: no input from pages gets
+here. Keys and endpoints are fsspec's own variables (FSSPEC_S3_KEY and so on).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class StorageFailed(Exception):
-    """A storage that cannot be used now; the message says which, why, and what to do."""
+    """A failure of the storage; the message names the storage, the reason and the remedy."""
 
 
 class Storage:
-    """One folder of the storage. Nothing is opened until it is used."""
+    """One folder of the storage, opened lazily."""
 
     def __init__(self, url: str):
         self.url = url.rstrip("/")
@@ -34,11 +34,11 @@ class Storage:
 
     @property
     def named(self) -> str:
-        """The URL as it may be shown: without a name and password."""
+        """Return the URL without user name and password, for display."""
         return re.sub(r"://[^/@]*@", "://", self.url)
 
     def put(self, name: str, data: bytes) -> None:
-        """Store a file, in place of any of that name; whoever reads it sees it whole. Raises StorageFailed."""
+        """Store a file atomically, replacing one of the same name. Raises StorageFailed."""
         partial = f"{checked(name)}.partial"
         with self.connect() as (files, folder):
             files.makedirs(folder, exist_ok=True)
@@ -46,13 +46,13 @@ class Storage:
             files.mv(f"{folder}/{partial}", f"{folder}/{name}")
 
     def get(self, name: str) -> bytes:
-        """What a file holds. Raises StorageFailed, FileNotFoundError."""
+        """Return the content of a file. Raises StorageFailed, FileNotFoundError."""
         checked(name)
         with self.connect() as (files, folder):
             return bytes(files.cat_file(f"{folder}/{name}"))
 
     def names(self) -> list[str]:
-        """The files in this folder; none where there is no folder. Raises StorageFailed."""
+        """Return the names of the files in this folder; empty if the folder does not exist. Raises StorageFailed."""
         try:
             with self.connect() as (files, folder):
                 files.invalidate_cache()
@@ -61,19 +61,19 @@ class Storage:
             return []
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there. Raises StorageFailed."""
+        """Remove a file if it exists. Raises StorageFailed."""
         checked(name)
         with suppress(FileNotFoundError), self.connect() as (files, folder):
             files.rm_file(f"{folder}/{name}")
 
     def clear(self) -> None:
-        """Remove this folder and all that is in it, if it is there. Raises StorageFailed."""
+        """Remove this folder with its contents if it exists. Raises StorageFailed."""
         with suppress(FileNotFoundError), self.connect() as (files, folder):
             files.rm(folder, recursive=True)
 
     @contextmanager
     def connect(self) -> Iterator[tuple[Any, str]]:
-        """The file system and the path of the folder in it."""
+        """Open the file system and yield it with the path of the folder. Raises StorageFailed, FileNotFoundError."""
         try:
             files, folder = url_to_fs(self.url)
             yield files, str(folder).rstrip("/")
@@ -81,7 +81,7 @@ class Storage:
             raise
         except ImportError as error:
             raise StorageFailed(self.missing(error)) from error
-        except Exception as error:  # each protocol has errors of its own, and not all are OSError
+        except Exception as error:  # each protocol has its own exceptions, not all of them OSError
             why = f"{type(error).__name__}: {error}"
             raise StorageFailed(f"The storage {self.named} did not answer ({why}).") from error
 
@@ -89,13 +89,13 @@ class Storage:
         protocol = self.url.partition("://")[0]
         package = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}.get(protocol, "")
         what = f"the package {package}" if package else f"a package ({error})"
-        return f"{VARIABLE} is {self.named}: for {protocol}:// {what} must be installed beside the others."
+        return f"{VARIABLE} is {self.named}: install {what} to use {protocol}:// URLs."
 
 
 def configured(url: str | None = None) -> Storage | None:
-    """The storage of this URL, else the one that PROVE_STORAGE names; None where rollouts stay in their run's folder.
+    """Return the storage of this URL, by default of PROVE_STORAGE; None if rollouts stay in their run's folder.
 
-    Raises StorageFailed for what is no URL, and where the package is missing that speaks its protocol.
+    Raises StorageFailed for an invalid URL, and if the package for its protocol is missing.
     """
     url = os.environ.get(VARIABLE, "") if url is None else url
     if not url:
@@ -103,7 +103,7 @@ def configured(url: str | None = None) -> Storage | None:
     protocol = url.partition("://")[0]
     local = protocol in ("file", "local") and not url.startswith(f"{protocol}:///")
     if "://" not in url or local or protocol not in fsspec.available_protocols():
-        raise StorageFailed(f"{VARIABLE}={url!r} is no URL of a storage. Write file:///folder or s3://bucket/prefix.")
+        raise StorageFailed(f"{VARIABLE}={url!r} is not a storage URL. Use file:///folder or s3://bucket/prefix.")
     storage = Storage(url)
     try:
         fsspec.get_filesystem_class(protocol)
@@ -113,7 +113,7 @@ def configured(url: str | None = None) -> Storage | None:
 
 
 def checked(name: str) -> str:
-    """A name that leads nowhere else."""
+    """Return the name if it cannot lead out of the folder. Raises ValueError."""
     if not SAFE.fullmatch(name):
-        raise ValueError(f"not a name of a file or folder of the store: {name!r}")
+        raise ValueError(f"not a valid file or folder name in the storage: {name!r}")
     return name

@@ -1,6 +1,6 @@
-"""The tokens of a step's rollouts as a file of its own: large, seldom asked for, and kept as long as the run says.
+"""The token file of a step's rollouts, separate because it is large, rarely read and kept only as configured.
 
-The file knows the text of every token in it, so that it can be shown where no tokenizer is.
+The file contains the text of every token in it, so that tokens can be shown without a tokenizer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
         ("completion_ids", IDS),
         ("env_mask", pa.list_(pa.bool_())),
         ("logprobs", pa.list_(pa.float32())),
-        ("advantages", pa.list_(pa.float32())),  # lacks in files of before it was recorded
+        ("advantages", pa.list_(pa.float32())),  # missing in files from before it was recorded
     ]
 )
 PIECES = b"pieces"
@@ -31,9 +31,9 @@ PIECES = b"pieces"
 
 @dataclass(frozen=True)
 class Token:
-    """One token: its id and text, whether the model wrote it, and then the log-probability it had, in nats.
+    """One token: id, text, whether the model generated it, and if so its log-probability in nats.
 
-    `advantage` is what the update trained it with; None where that was not recorded.
+    `advantage` is its advantage in the update; None if it was not recorded.
     """
 
     id: int
@@ -52,7 +52,7 @@ class TokenRow:
 
 
 def write_tokens(path: Path, rollouts: Sequence[RolloutRecord], piece: Callable[[int], str]) -> str:
-    """Write the tokens of a step; the file's SHA-256. `piece` tells the text of a token. Raises OSError."""
+    """Write the tokens of a step and return the file's SHA-256; `piece` returns the text of a token. Raises OSError."""
     tokens = [one.tokens for one in rollouts if one.tokens is not None]
     used = {id for one in tokens for id in (*one.prompt_ids, *one.completion_ids)}
     pieces = json.dumps({str(id): piece(id) for id in sorted(used)}, ensure_ascii=True)
@@ -67,7 +67,7 @@ def write_tokens(path: Path, rollouts: Sequence[RolloutRecord], piece: Callable[
 
 
 def read_tokens(path: Path, index: int) -> TokenRow | None:
-    """The tokens of one rollout, counted from 1; None where there are fewer. Raises DamagedFile, FileNotFoundError."""
+    """Return the tokens of one rollout, counted from 1; None past the end. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
         columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
         row = row_of(file, index - 1, columns) if index > 0 else None
@@ -75,7 +75,7 @@ def read_tokens(path: Path, index: int) -> TokenRow | None:
     if row is None:
         return None
     if told is None:
-        raise damaged(path, "it does not say what its tokens mean")
+        raise damaged(path, "it has no texts for its tokens")
     pieces: dict[str, str] = json.loads(told)
     trained = row.get("advantages") or [None] * len(row["completion_ids"])
     spoken = zip(row["completion_ids"], row["env_mask"], row["logprobs"], trained, strict=True)

@@ -1,6 +1,6 @@
-"""Brings a run's files to the storage while the run goes on. When the storage is away they wait here, and none is lost.
+"""Background upload of a run's files to the storage; if the storage is unavailable, the files wait and none is lost.
 
-What was brought is noted beside the files, so that a later attempt, or another process, brings only what is left.
+Uploaded files are recorded next to the files, so that a later attempt or another process uploads only the rest.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .folder import step_of
 from .storage import Storage, StorageFailed
 
 BROUGHT = "brought.jsonl"
-PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds between tries at a storage that does not answer
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds between retries while the storage does not respond
 
 
 @dataclass(frozen=True)
 class News:
-    """How the bringing stands: how many files still wait, and what the storage last said against them."""
+    """The upload status: the number of waiting files, and the last error."""
 
     waiting: int
     error: str = ""
 
 
 class Courier(threading.Thread):
-    """One thread that brings what is in the folder and is not noted as brought, oldest step first.
+    """A thread that uploads the files of the folder that are not recorded as uploaded, oldest step first.
 
-    Files of steps after `rewound` that are in the storage alone belong to an attempt that is void; they are removed.
+    Files of steps after `rewound` that exist only in the storage belong to a discarded attempt and are removed.
     """
 
     def __init__(self, folder: Path, storage: Storage, rewound: int | None = None, pauses: Sequence[float] = PAUSES):
@@ -42,15 +42,15 @@ class Courier(threading.Thread):
         self.news = News(0)
 
     def nudge(self) -> None:
-        """There is something new in the folder."""
+        """Notify the thread of new files in the folder."""
         with self.state:
             self.wanted = True
             self.state.notify_all()
 
     def finish(self, patience: float) -> News:
-        """Wait until all is brought, so many seconds at most, and end."""
+        """Wait until all files are uploaded, at most `patience` seconds, and end the thread."""
         with self.state:
-            self.failures = 0  # the next try is now
+            self.failures = 0  # retry immediately
             self.state.notify_all()
             self.state.wait_for(lambda: not (self.wanted or self.busy or self.news.waiting), patience)
             self.ending = True
@@ -63,7 +63,7 @@ class Courier(threading.Thread):
             self.round()
 
     def rest(self) -> bool:
-        """Wait for something to do, or for the next try; False at the end."""
+        """Wait for work or for the next retry; return False at the end."""
         with self.state:
             if self.failures:
                 pause = self.pauses[min(self.failures, len(self.pauses)) - 1]
@@ -74,7 +74,7 @@ class Courier(threading.Thread):
             return not self.ending
 
     def round(self) -> None:
-        """Bring what waits, until there is nothing left or the storage fails."""
+        """Upload the waiting files until none is left or the storage fails."""
         error = ""
         try:
             if self.rewound is not None:
@@ -83,7 +83,7 @@ class Courier(threading.Thread):
             bring(self.folder, self.storage)
         except StorageFailed as failure:
             error = str(failure)
-        except OSError as failure:  # this machine's own disk: what was brought could not be read, or noted
+        except OSError as failure:  # a local disk error: a file could not be read, or its upload not recorded
             error = f"{failure.filename or self.folder}: {failure.strerror or failure}."
         waiting = len(pending(self.folder))
         with self.state:
@@ -93,12 +93,12 @@ class Courier(threading.Thread):
 
 
 def bring(folder: Path, storage: Storage) -> None:
-    """Store every file that waits, and remove the tokens that are no longer kept. Raises StorageFailed."""
+    """Upload every waiting file, and remove token files that are no longer kept. Raises StorageFailed."""
     for name in pending(folder):
         try:
             data, digest = (folder / name).read_bytes(), file_digest(folder / name)
         except FileNotFoundError:
-            continue  # tokens of a step that is not the last any more
+            continue  # tokens of a step that is no longer the last one
         storage.put(name, data)
         note(folder, name, digest)
     for name, digest in brought(folder).items():
@@ -108,7 +108,7 @@ def bring(folder: Path, storage: Storage) -> None:
 
 
 def pending(folder: Path) -> list[str]:
-    """The files of the folder that are not in the storage as they are here, by step."""
+    """Return the files of the folder whose current version is not in the storage, by step."""
     known = brought(folder)
     names = [file.name for file in folder.glob("*.parquet") if step_of(file.name) is not None]
     return sorted((name for name in names if changed(folder / name, known)), key=lambda name: (step_of(name), name))
@@ -129,7 +129,7 @@ def remove_void(folder: Path, storage: Storage, rewound: int) -> None:
 
 
 def brought(folder: Path) -> dict[str, str]:
-    """By name the digest of what was stored last; "" for what was removed again. A line cut short says nothing."""
+    """Return the digest of the last upload by file name; "" for removed files. Truncated lines are ignored."""
     found: dict[str, str] = {}
     if (folder / BROUGHT).is_file():
         for line in (folder / BROUGHT).read_text("utf-8").splitlines():
@@ -141,4 +141,4 @@ def brought(folder: Path) -> dict[str, str]:
 
 def note(folder: Path, name: str, digest: str) -> None:
     with (folder / BROUGHT).open("a", encoding="utf-8") as file:
-        file.write(f"\n{json.dumps([name, digest])}\n")  # a line before it may have been cut short
+        file.write(f"\n{json.dumps([name, digest])}\n")  # the line before may be truncated

@@ -1,7 +1,7 @@
-"""What differs when one conversation's calls are made again in a fresh world of today: everything, not the first thing.
+"""Drift of a conversation: all differences when its calls are repeated in a fresh world of the present servers.
 
-A demonstration is its ground truth, an attempt the calls that a policy made. `replay.py` tells of a whole data set
-which conversations no longer hold; this tells a person who is to accept one what there is to know of it.
+The calls are the ground truth of a demonstration, or those of a policy's attempt. `replay.py` finds the conversations
+of a dataset that are no longer valid; this module reports all differences of one to the person who accepts it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .replay import list_step_calls, spread, unusable
 
 What = Literal["elsewhere", "record", "server", "tool", "schema", "world", "answer", "state", "reward"]
 EQUAL = 1e-9
-CONTEXT = 2  # lines around those that differ
+CONTEXT = 2  # lines of context in a diff
 
 
 class ServerBroke(Exception):
-    """A server raised instead of answering: nothing is known of the conversation, and it is no drift."""
+    """A server that raised instead of answering; this is not drift, and nothing is known about the conversation."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that is not as it was recorded, in a sentence.
+    """One difference to the record, as a sentence.
 
-    `call` counts the conversation's calls from 1, None where it is about no one call; `lines` are a unified diff of
-    what was answered then and is answered now, whole.
+    `call` counts the conversation's calls from 1, None where the difference is not about one call; `lines` are the
+    complete unified diff of the recorded and the present observation.
     """
 
     what: What
@@ -46,9 +46,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rerun:
-    """What came of it today. `before` and `reward` are by the paper: of the record, and of this run.
+    """The result of a rerun. `before` and `reward` are the paper's rewards of the record and of this run.
 
-    Both are None where today's servers cannot run it; `digest` is the world's at its end, "" where there is none.
+    Both are None where the present servers cannot run it; `digest` is the final world's, "" where there is none.
     """
 
     fingerprint: str
@@ -59,19 +59,19 @@ class Rerun:
 
 
 def rerun(example: Example, attempt: Rollout | None = None) -> Rerun:
-    """Make the calls of an example again, or those of an attempt at it. Raises ServerBroke.
+    """Repeat the calls of an example, or those of an attempt at it, and compare with the record. Raises ServerBroke.
 
-    The example has to run here (`Example.runs_here`); what it was made with is compared with the servers of now.
+    The example must run here (`Example.runs_here`).
     """
     servers = example.world.servers
     if gone := [name for name in servers if name not in SERVERS]:
-        return Rerun("", differences=tuple(Difference("server", f"There is no server {one} any more.") for one in gone))
+        return Rerun("", differences=tuple(Difference("server", f"The server {one} no longer exists.") for one in gone))
     if not example.source and (wrong := unusable(example)) and wrong.cause == "record":
         return Rerun(fingerprint(servers), differences=(Difference("record", wrong.reason),))
     today = replace(example, fingerprint=fingerprint(servers))
     lost = lost_tools(example)
     found, digest, calls = attempted(today, attempt) if attempt else demonstrated(today)
-    if lost:  # the model cannot even be shown its tools
+    if lost:  # the tools cannot be offered to the model
         return Rerun(today.fingerprint, digest, differences=(*lost, *found))
     before = reward_of(example, attempt or recorded(example), PAPER)
     now = reward_of(today, replace(attempt, calls=tuple(calls)), PAPER) if attempt else perfect(today)
@@ -80,15 +80,15 @@ def rerun(example: Example, attempt: Rollout | None = None) -> Rerun:
 
 
 def lost_tools(example: Example) -> list[Difference]:
-    """The tools that the model was shown and that are gone; an imported example brings its own."""
+    """Return the offered tools that no longer exist; an imported example has its own tools."""
     if example.source:
         return []
     gone = [name for name in example.offered if name not in TOOLS]
-    return [Difference("tool", f"There is no tool {name} any more, which the model was shown.") for name in gone]
+    return [Difference("tool", f"The tool {name}, which the model was offered, no longer exists.") for name in gone]
 
 
 def recorded(example: Example) -> Rollout:
-    """The ground truth as an attempt, as far as the record tells: its calls are taken to have worked."""
+    """Return the ground truth as an attempt whose calls all succeeded."""
     calls = tuple(
         ExecutedCall(call, 3, text)
         for step in example.steps
@@ -98,7 +98,7 @@ def recorded(example: Example) -> Rollout:
 
 
 def perfect(example: Example) -> Reward:
-    """What the demonstration earns when it is run as a policy would. Raises ServerBroke."""
+    """Return the reward of a policy that follows the ground truth. Raises ServerBroke."""
     rollout = oracle(example)
     if rollout.reward is None:
         raise ServerBroke(rollout.error)
@@ -106,19 +106,19 @@ def perfect(example: Example) -> Reward:
 
 
 def earned(before: Reward, now: Reward) -> str:
-    return f"It earned {before.total:.3f} as recorded, and earns {now.total:.3f} now."
+    return f"The reward was {before.total:.3f} as recorded and is {now.total:.3f} now."
 
 
 Found = tuple[list[Difference], str, list[ExecutedCall]]
 
 
 def demonstrated(example: Example) -> Found:
-    """The ground truth, with what failed on the way, step by step; the world's digest is compared after each."""
+    """Run the ground truth with its recorded failures step by step, comparing the world's digest after each step."""
     if not example.world.servers:  # imported, with nothing to call
         return [], "", []
     world, found, number, other = opened(example), list[Difference](), 0, list[int]()
     if world.digest() != example.digests[0]:
-        found.append(Difference("world", f"The world of seed {example.world.seed} is another one from its opening."))
+        found.append(Difference("world", f"The initial world of seed {example.world.seed} differs from the record."))
     for position in range(len(example.steps) + 1):
         pairs = list_step_calls(example, position)
         truth = len(example.steps[position].calls) if position < len(example.steps) else 0
@@ -133,15 +133,15 @@ def demonstrated(example: Example) -> Found:
 
 
 def states(other: list[int], steps: int) -> list[Difference]:
-    """Of digests that differ the first is named: those after it nearly always follow."""
+    """Report the first step whose digest differs; later ones nearly always differ, too."""
     if not other:
         return []
-    text = f"After step {other[0]} of {steps} the world is another one than was recorded."
-    return [Difference("state", f"{text} So it is after {len(other) - 1} more." if len(other) > 1 else text)]
+    text = f"After step {other[0]} of {steps}, the world differs from the recorded one."
+    return [Difference("state", f"{text} It also differs after {len(other) - 1} more." if len(other) > 1 else text)]
 
 
 def attempted(example: Example, attempt: Rollout) -> Found:
-    """The calls of an attempt that reached its world, in a fresh one."""
+    """Repeat in a fresh world the calls of an attempt that reached its world."""
     if not example.world.servers:
         return [], "", list(attempt.calls)
     world, found, calls = opened(example), list[Difference](), list[ExecutedCall]()
@@ -149,7 +149,7 @@ def attempted(example: Example, attempt: Rollout) -> Found:
     schemas = input_schemas(replace(example, candidates=offered, arrivals=()))
     for number, one in enumerate(attempt.calls, 1):
         if one.level == 0 or one.call.arguments is None:
-            calls.append(one)  # malformed, or of no tool that it was offered: it was not run
+            calls.append(one)  # malformed, or of a tool that was not offered: it did not run
             continue
         reply = answer(world, one.call)
         found += compared(one.call, one.observation, reply.text, number)
@@ -157,7 +157,7 @@ def attempted(example: Example, attempt: Rollout) -> Found:
         calls.append(replace(one, level=3 if reply.ok and level == 2 else level, observation=reply.text))
     digest = world.digest()
     if attempt.digest and digest != attempt.digest:
-        found.append(Difference("state", "At its end the world is another one than was recorded."))
+        found.append(Difference("state", "The final world differs from the recorded one."))
     return found, digest, calls
 
 
@@ -169,7 +169,7 @@ def opened(example: Example) -> World:
 
 
 def answer(world: World, call: ToolCall) -> Reply:
-    """What a tool answers; whatever it raises in the place of a reply is the server's failure."""
+    """Return a tool's reply; any exception is the server's failure. Raises ServerBroke."""
     try:
         return world.call(call.name, call.arguments or {})
     except Exception as error:
@@ -177,15 +177,15 @@ def answer(world: World, call: ToolCall) -> Reply:
 
 
 def compared(call: ToolCall, then: str, now: str, number: int | None) -> Iterator[Difference]:
-    """One difference, if there is any, named by the call's number."""
-    which = f"Call {number}, {call.name}," if number else f"{call.name}, which fails on the way,"
+    """Yield the difference of a call's observations, if any, with the call's number."""
+    which = f"Call {number}, {call.name}," if number else f"The recorded failure of {call.name}"
     if call.name not in TOOLS:
-        yield Difference("tool", f"{which} is of a tool that is not there any more.", number)
+        yield Difference("tool", f"{which} uses a tool that no longer exists.", number)
     elif then != now:
-        yield Difference("answer", f"{which} is answered otherwise.", number, tuple(difference(then, now)))
+        yield Difference("answer", f"{which} has a different result.", number, tuple(difference(then, now)))
 
 
 def difference(then: str, now: str) -> Iterable[str]:
-    """A unified diff without its head: JSON is spread over lines first."""
+    """Return a unified diff without its header; JSON is first spread over lines."""
     lines = difflib.unified_diff(spread(then), spread(now), lineterm="", n=CONTEXT)
     return [line for line in lines if not line.startswith(("---", "+++"))]

@@ -1,4 +1,4 @@
-"""A few draws made at once, to tell before a data set is made what it will be like and how long it will take."""
+"""Dry run of a dataset: a few draws that show what it will contain and how long it will take."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .shards import Draws
 
 @dataclass
 class Trial:
-    """What came of some draws: the conversations, why trials were dropped, and the seconds that they took.
+    """The result of some draws: the conversations, the reasons of dropped trials, and the seconds they took.
 
-    `again` is how long the same draws took once their worlds were there, as they are for most draws of a data set whose
-    conversations share worlds; None where each has its own. `targets` is how many tools the draws are about in turn.
+    `again` are the seconds of the same draws with their worlds already built, as for most draws of a dataset whose
+    conversations share worlds; None where each has its own. `targets` is how many tools the draws take in turn.
     """
 
     drawn: int = 0
@@ -32,19 +32,19 @@ class Trial:
 
     @property
     def yield_rate(self) -> float:
-        """The share of draws that gave a conversation."""
+        """Share of draws that gave a conversation."""
         return len(self.examples) / self.drawn if self.drawn else 0.0
 
     @property
     def each(self) -> float:
-        """Seconds a draw, on one core."""
+        """Seconds per draw on one core."""
         return (self.seconds if self.again is None else self.again) / self.drawn if self.drawn else 0.0
 
 
 def trial(graph: nx.DiGraph, recipe: Recipe, about: Sequence[str], most: int, patience: float) -> Trial:
-    """Draw up to `most` conversations, for `patience` seconds at the longest but one at least.
+    """Draw up to `most` conversations for at most `patience` seconds, but at least one.
 
-    They are of worlds of their own, spread evenly over the tools, and none of the data set's.
+    They use worlds that the dataset does not, and are spread evenly over the tools.
     """
     tools = list(about) or list(graph)
     told = Trial(targets=len(tools))

@@ -1,6 +1,6 @@
-"""A conversation that a person mended: other words, other arguments, another order of calls; run anew before it holds.
+"""Edits of a conversation by a person: texts, arguments and order of calls, rerun and validated before they apply.
 
-All else stays as it was: its world, the tools that the assistant is shown, the manner it was written in.
+Everything else is unchanged: the world, the offered tools, the style of the texts.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from .validate import Rejected, hidden_edges, validate
 
 @dataclass(frozen=True)
 class Wanted:
-    """A call that is to be made in a user turn, from 0; `was` is the step of the old conversation that it stood in, if
-    any, and a `joined` one is made at the same time as the one before it."""
+    """A call of the edited conversation in a user turn, counted from 0.
+
+    `was` is its step in the old conversation, if any; a `joined` call is parallel to the one before it.
+    """
 
     tool: str
     arguments: dict[str, Json]
@@ -33,7 +35,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Mended:
-    """What a person made of a conversation: the user's turns, the assistant's closing words of each, and the calls."""
+    """An edited conversation: the user's turns, the assistant's closing text of each, and the calls."""
 
     turns: tuple[str, ...]
     answers: tuple[str, ...]
@@ -41,7 +43,7 @@ class Mended:
 
 
 def as_it_is(example: Example) -> Mended:
-    """The conversation with nothing mended."""
+    """Return the conversation as an edit without changes."""
     calls = [
         Wanted(call.name, call.arguments or {}, step.turn, at, joined=place > 0)
         for at, step in enumerate(example.steps)
@@ -51,7 +53,7 @@ def as_it_is(example: Example) -> Mended:
 
 
 def mended(id: str, before: Example, wanted: Mended) -> Example:
-    """The validated example of what is wanted. Raises Rejected, which says what does not hold and what to do."""
+    """Return the validated example of an edit. Raises Rejected, which says what is wrong and what to do."""
     check(before, wanted)
     groups, called = steps_of(wanted.calls), [one.tool for one in wanted.calls]
     failures = tuple(sorted(retain_failures(before, groups), key=lambda one: one.step))
@@ -80,26 +82,26 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
 
 
 def check(before: Example, wanted: Mended) -> None:
-    """Raises Rejected for what could not be run at all."""
+    """Raise Rejected for an edit that cannot run."""
     if missing := [name for name in before.world.servers if name not in SERVERS]:
-        raise Rejected(f"There is no server {', '.join(missing)} any more, so it cannot be run again.")
+        raise Rejected(f"The server {', '.join(missing)} no longer exists, so the conversation cannot be rerun.")
     for number, (said, answer) in enumerate(zip(wanted.turns, wanted.answers, strict=True), 1):
         if not said.strip() or not answer.strip():
             who = "The user" if not said.strip() else "The assistant"
-            raise Rejected(f"{who} says nothing in turn {number}. Write what is said there.")
+            raise Rejected(f"{who} says nothing in turn {number}. Enter a text.")
     if before.steps and not wanted.calls:
-        raise Rejected("No call is left. Leave at least one, or reject the trajectory instead.")
+        raise Rejected("No call is left. Keep at least one, or reject the trajectory instead.")
     for number, one in enumerate(wanted.calls, 1):
         if one.tool not in TOOLS or TOOLS[one.tool][0].name not in before.world.servers:
             known, name = ", ".join(before.world.servers), one.tool or "without a name"
             raise Rejected(f"Call {number}: no server of this world ({known}) has a tool “{name}”. Choose another.")
     spoken, most = len(steps_of(wanted.calls)) + len(wanted.answers), Limits().assistant_turns
     if spoken > most:
-        raise Rejected(f"The assistant would take {spoken} turns; a rollout has {most} at most. Leave out calls.")
+        raise Rejected(f"The assistant would take {spoken} turns; a rollout has {most} at most. Remove calls.")
 
 
 def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
-    """The calls by step: those that are made at the same time in one."""
+    """Group the calls by step; parallel calls form one step."""
     groups = list[list[Wanted]]()
     for one in calls:
         if one.joined and groups and groups[-1][-1].turn == one.turn:
@@ -110,7 +112,7 @@ def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
 
 
 def retain_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[Failure]:
-    """What failed on the way, before the step that it was recovered by, as far as that is still there."""
+    """Yield the recorded failures before the step that recovered from each, if that step still exists."""
     places = {one.was: at for at, group in reversed(list(enumerate(groups))) for one in group}
     for failure in before.failures:
         if failure.step == len(before.steps):
@@ -121,7 +123,7 @@ def retain_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iter
 
 
 def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence[Failure]) -> Example:
-    """With the replies and digests of a fresh world. Raises Rejected where it refuses a call."""
+    """Return the example with the replies and digests of a fresh world. Raises Rejected where a call is refused."""
     world = World.open(example.world.seed, example.world.servers, example.world.size)
     digests, steps, number = [world.digest()], list[Step](), 0
     told = list[Failure]()
@@ -142,7 +144,7 @@ def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence
 
 
 def retain_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:
-    """The edges that were proven before, between steps that call the same tools still, in the same order."""
+    """Yield the earlier proven edges between steps that still call the same tools in the same order."""
     same = {
         group[0].was: at
         for at, group in enumerate(groups)

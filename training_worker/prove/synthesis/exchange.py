@@ -1,7 +1,7 @@
-"""Worlds in which two entities have changed places: the proof that words lead to an entity by what the world holds.
+"""Worlds with two entities swapped, which prove that a description identifies an entity by the world's data.
 
-A description is used only if the same words and the same look-up lead to another entity where that one fits. So the
-ground truth of a conversation differs between worlds, and an id can only be known from an observation.
+A description is used only if the same words and the same look-up identify the other entity in a swapped world. So the
+ground truth of a conversation depends on the world, and an id can be known only from an observation.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ OTHER_DIGITS = str.maketrans("0123456789", "1234567890")
 
 
 def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Callable[[list[str], str], bool]) -> str:
-    """Return an entity that words name instead where it has the place of the one that was seen; "" where none does.
+    """Return another entity that the same words identify where it has the place of the one seen; "" where none does.
 
-    `leads_to(texts, id)` says whether the words name this entity alone, by the answers of the calls in such a world.
+    `leads_to(texts, id)` says whether the words identify this entity alone, given the observations in such a world.
     """
     return next((other for other, texts in results_elsewhere(calls, sighting) if leads_to(texts, other)), "")
 
 
 def results_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Iterator[tuple[str, list[str]]]:
-    """Yield what calls answer in worlds in which another entity, which comes first, has the place of one."""
+    """Yield pairs of another entity and the observations of calls in a world in which it has the place of one."""
     server, before = TOOLS[calls[0].tool][0].name, calls[0].before
     others = list(list_others(before.sessions[server].state, sighting))
     for parts in PARTS:
@@ -44,7 +44,7 @@ def results_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Itera
 
 
 def list_others(state: State, sighting: Sighting) -> Iterator[str]:
-    """Yield other ids of the same kind, each once: two that were seen beside it, two of its table, and a new one."""
+    """Yield other ids of the same kind, each once: two from the same result, two of its table, and a new one."""
     beside = (str(row["id"]) for row in sighting.rows if row.get("id") not in (None, sighting.id))
     tables = (table for table in state.tables().values() if sighting.id in table)
     stored = (str(row.id) for table in tables for row in table if row.id != sighting.id)
@@ -52,7 +52,7 @@ def list_others(state: State, sighting: Sighting) -> Iterator[str]:
 
 
 def answer(world: World, calls: Sequence[PlannedCall]) -> list[str]:
-    """Return what some calls show in a world; nothing where one is refused, or fails since no such world can be."""
+    """Return the observations of calls in a world; empty where one is refused, or fails in an inconsistent world."""
     try:
         replies = [world.call(call.tool, call.arguments) for call in calls]
     except Exception:  # a post may have become a repost of itself
@@ -61,9 +61,9 @@ def answer(world: World, calls: Sequence[PlannedCall]) -> list[str]:
 
 
 def exchange(world: World, server: str, pair: tuple[str, str], parts: str) -> World:
-    """Return a fork in which two entities of a server have changed places.
+    """Return a fork in which two entities of a server are swapped.
 
-    By `parts`, their "rows" have each other's contents, or all "references" to them lead to the other one, or "both".
+    `parts` selects what is swapped: the contents of their "rows", all "references" to them, or "both".
     """
     fork = world.fork()
     session: Session[Any] = fork.sessions[server]
@@ -77,7 +77,7 @@ def exchange(world: World, server: str, pair: tuple[str, str], parts: str) -> Wo
 
 
 def exchange_rows(state: State, pair: tuple[str, str]) -> None:
-    """Give two rows each other's contents, all but the ids; where only one is there, it gets the other id."""
+    """Swap the contents of two rows but not their ids; if only one exists, it gets the other id."""
     one, other = pair
     for table in state.tables().values():
         first, second = table.get(one), table.get(other)
@@ -87,7 +87,7 @@ def exchange_rows(state: State, pair: tuple[str, str]) -> None:
 
 
 def exchange_references(state: State, pair: tuple[str, str]) -> None:
-    """Let everything in the rows that refers to one of two entities refer to the other."""
+    """Swap all references to two entities in the rows."""
     instead = dict(zip(pair, reversed(pair), strict=True))
     for name, kind in state.row_types().items():
         names, table = fields_with_ids(kind), getattr(state, name)
@@ -97,7 +97,7 @@ def exchange_references(state: State, pair: tuple[str, str]) -> None:
 
 
 def refers(value: Any, ids: Collection[str]) -> bool:
-    """Return whether some of the ids are in a field's value, however deep."""
+    """Return whether a field's value contains some of the ids, at any depth."""
     if isinstance(value, str):
         return value in ids
     if isinstance(value, tuple):
@@ -108,7 +108,7 @@ def refers(value: Any, ids: Collection[str]) -> bool:
 
 
 def substitute(value: Any, instead: Mapping[str, str]) -> Any:
-    """Return a field's value with other ids in place of some, however deep they are."""
+    """Return a field's value with ids replaced, at any depth."""
     if isinstance(value, str):
         return instead.get(value, value)
     if isinstance(value, tuple):
@@ -120,5 +120,5 @@ def substitute(value: Any, instead: Mapping[str, str]) -> Any:
 
 @cache
 def fields_with_ids(row: type) -> tuple[str, ...]:
-    """Return the fields of a row, other than its own id, in which ids are, however deep."""
+    """Return the fields of a row, other than its own id, that contain ids at any depth."""
     return tuple(name for name, hint in hints(row).items() if name != "id" and any(ids_in(hint)))

@@ -18,8 +18,8 @@ from .folder import audit_folder
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="audit_template", description="Check a model's chat template for training.")
     parser.add_argument("folder", type=Path, help="the model's folder: tokenizer, configuration, safetensors")
-    parser.add_argument("--json", action="store_true", help="tell it as JSON")
-    parser.add_argument("--no-weights", action="store_true", help="leave out the check that needs the model's weights")
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.add_argument("--no-weights", action="store_true", help="skip the check that needs the model's weights")
     asked = parser.parse_args(arguments)
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -103,11 +103,11 @@ def first(details: Iterable[tuple[str, str]]) -> str:
 
 
 def calls(case: Case) -> str:
-    """Calls written in the format are what the template writes for the same calls given as data."""
+    """Calls written in the format equal what the template writes for the same calls given as data."""
     for made in ([FIND], [BALANCE, FIND]):
         written = case.family.format.write(made)
         if list(case.family.format.parse(written)) != made:
-            return f"what is written is not read again: {written}"
+            return f"the written calls are not parsed back unchanged: {written}"
         data = [{"type": "function", "function": {"name": one.name, "arguments": one.arguments}} for one in made]
         answers = [{"role": "tool", "content": ANSWER}] * len(made)
         said: list[Any] = [
@@ -119,7 +119,7 @@ def calls(case: Case) -> str:
             text = case.tokenizer.apply_chat_template(
                 said, chat_template=case.chat.template, tokenize=False, **case.chat.options
             )
-        except TemplateError:  # one that takes a single call a turn as data; as text it takes several
+        except TemplateError:  # a template may take one call per turn as data, and several as text
             continue
         ours = [user("?"), Message("assistant", written), *(Message("tool", ANSWER) for _ in made)]
         if found := difference(
@@ -130,7 +130,7 @@ def calls(case: Case) -> str:
 
 
 def verbatim(case: Case) -> str:
-    """What a policy said stays as it said it, token for token, however it cut its words into tokens."""
+    """The policy's output stays unchanged, token for token, however it was tokenized."""
 
     def one(conversation: Conversation) -> str:
         spans, turns = [], []
@@ -146,14 +146,14 @@ def verbatim(case: Case) -> str:
 
 
 def glue(case: Case) -> str:
-    """Between two turns of the policy stands what the template writes there."""
+    """The text between two turns of the policy is exactly what the template writes there."""
 
     def one(conversation: Conversation, at: int, between: list[Message]) -> str:
         before = case.text(conversation, at)
         spoken = before[: case.end_of(before)]
         after = case.text(conversation, at + len(between), generate=True)
         if not after.startswith(spoken):
-            return f"the template writes message {at} otherwise once others follow it"
+            return f"the template renders message {at} differently once others follow it"
         return difference(case.tokenizer, case.ids(after[len(spoken) :]), case.assembly.glue(case.tokenizer, between))
 
     def all_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -167,7 +167,7 @@ def glue(case: Case) -> str:
 
 
 def rendering(case: Case) -> str:
-    """A conversation of canonical turns is, put together, what the template renders at once."""
+    """A conversation of canonical turns, concatenated, equals the template's rendering of the whole."""
 
     def one(conversation: Conversation) -> str:
         text = case.text(conversation)
@@ -190,8 +190,10 @@ def mask(case: Case) -> str:
         at = next(
             (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), min(len(ids), len(found))
         )
-        owner = "the policy" if expected[at : at + 1] == [1] else "somebody else"
-        return f"token {at + 1}, {case.tokenizer.decode(ids[at : at + 1])!r}, was said by {owner}; the mask says not so"
+        owner = "the policy" if expected[at : at + 1] == [1] else "another speaker"
+        return (
+            f"token {at + 1}, {case.tokenizer.decode(ids[at : at + 1])!r}, was said by {owner}; the mask says otherwise"
+        )
 
     return first((conversation.name, one(conversation)) for conversation in case.conversations)
 

@@ -11,7 +11,7 @@ from ...prove.trajectory import UnreadableData
 from ..timeout import within
 from .checks import Verdict, audit
 
-LONGEST_AUDIT = 120.0  # seconds, a hundred times what it takes; a template of others may have no end
+LONGEST_AUDIT = 120.0  # seconds, a hundred times the usual; a third-party template may never end
 
 
 class UnreadableModel(UnreadableData):
@@ -31,7 +31,7 @@ def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AU
             verdict = audit(tokenizer)
     except TimeoutError as error:
         raise UnreadableModel(
-            f"{folder}: the audit of its chat template was ended, {error}. Is there a loop in it?"
+            f"{folder}: the audit of its chat template was stopped, {error}. Check it for an endless loop."
         ) from None
     if not weights or not has_weights(folder):
         return verdict
@@ -44,7 +44,7 @@ def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AU
 def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
     """Return the tokenizer of a folder, from its unchanged tokenizer.json. Raises UnreadableModel."""
     if not folder.is_dir():
-        raise UnreadableModel(f"{folder} is not there: name the folder of a model on this machine.")
+        raise UnreadableModel(f"{folder} does not exist: give the folder of a model on this machine.")
     if missing := [name for name in ("tokenizer.json", "tokenizer_config.json") if not (folder / name).is_file()]:
         raise UnreadableModel(f"{folder} lacks {' and '.join(missing)}: copy the whole folder of the model again.")
     try:

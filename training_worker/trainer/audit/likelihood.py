@@ -60,7 +60,8 @@ def unlike(
     worst = max(range(len(gaps)), key=gaps.__getitem__)
     token = tokenizer.decode([made.ids[places[worst]]])
     detail = (
-        f"token {places[worst] + 1}, {token!r}: {said[worst]:.5f} when decoded, {again[places[worst] - 1]:.5f} again"
+        f"token {places[worst] + 1}, {token!r}: {said[worst]:.5f} when decoded, "
+        f"{again[places[worst] - 1]:.5f} in one pass"
     )
     return gaps[worst], detail
 

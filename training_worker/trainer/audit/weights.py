@@ -24,7 +24,7 @@ def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Read
     worst, where = 0.0, ""
     for conversation in shortest(tokenizer):
         gap, detail = unlike(model, tokenizer, conversation, reader)
-        if not gap <= worst:  # a gap that is no number is the worst
+        if not gap <= worst:  # a gap that is not a number is the worst
             worst, where = gap, f"{conversation.name}: {detail}"
     told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
     ok = worst <= TOLERANCE

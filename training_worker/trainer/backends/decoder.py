@@ -20,21 +20,21 @@ from .ngram_draft import Lookup
 from .protocol import GenerationRequest, GenerationResult
 from .row_rng import Uniforms, pick
 
-PROMPTS = 8  # that are read at once: their activations are held until then
-GUESSES = 4  # tokens that are proposed to a row at a time
-THREADS = 4  # at most: more would wait for each other, since Python runs one at a time between operations
+PROMPTS = 8  # read at once: their activations are in memory together
+GUESSES = 4  # tokens drafted for a row at a time
+THREADS = 4  # at most: more would wait for each other, since Python runs only one between operations
 
 
 def misfit(model: Any) -> str:
     """Return why the decoder cannot run this model; empty when it can."""
     if not isinstance(model, Readable):
-        return f"it runs Qwen3 and Llama, and this is {type(model).__name__}"
+        return f"it supports Qwen3 and Llama, and this is {type(model).__name__}"
     rope = dict[str, Any](model.config.rope_parameters or {})
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return f"it runs in float32 on a CPU, and this is {model.dtype} on {model.device}"
     slides = getattr(model.config, "use_sliding_window", False)
     if rope.get("rope_type", "default") != "default" or model.config.attention_bias or slides:
-        return "it runs models with plain rotary positions, no bias in their attention and no sliding window"
+        return "it supports only plain rotary positions, attention without bias and no sliding window"
     return ""
 
 
@@ -67,7 +67,7 @@ class DecoderBackend:
         guesses: int = GUESSES,
     ):
         self.model, self.stop, self.temperature, self.guesses = model, stop, temperature, guesses
-        self.followers: dict[tuple[int, ...], int] = {}  # what followed each run of tokens last, in any row
+        self.followers: dict[tuple[int, ...], int] = {}  # the token that last followed each run, in any row
         self.seed = int(torch.randint(2**48, (1,), generator=generator or torch.Generator().manual_seed(0)))
         self.rows: dict[int, Row] = {}
         self.decoder: Decoder | None = None
@@ -87,7 +87,7 @@ class DecoderBackend:
         self.rows, self.decoder = {}, None
 
     def step(self) -> list[GenerationResult]:
-        with unsplit_operations() as threads:  # the decoder shares out rows instead
+        with unsplit_operations() as threads:  # the decoder divides the rows among threads instead
             return self.speak(self.decoder or self.begin(threads))
 
     @torch.inference_mode()

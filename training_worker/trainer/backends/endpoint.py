@@ -39,7 +39,7 @@ class EndpointBackend:
 
     def submit(self, turn: GenerationRequest) -> None:
         messages = tuple(turn.messages)
-        if turn.row not in self.takes:  # the samples of one example are different takes of one question
+        if turn.row not in self.takes:  # the samples of one example are different takes of one request
             self.takes[turn.row] = self.openings.get(messages, 0)
             self.openings[messages] = self.takes[turn.row] + 1
         self.under_way[self.pool.submit(self.speak, turn.row, messages, turn.tools)] = turn.row

@@ -38,7 +38,7 @@ def backend_for(
     why = decoder.misfit(model)
     if name == "vllm":
         if vllm is None:
-            raise NoBackend("There is no vLLM to generate with: it comes with a training run that has use_vllm on.")
+            raise NoBackend("vLLM is not available here: only a training run with use_vllm provides it.")
         return VLLMBackend(vllm, stop, temperature)
     if name == "decoder" and why:
         raise NoBackend(f"The decoder cannot run this model: {why}. Use the backend transformers.")

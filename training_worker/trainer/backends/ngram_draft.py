@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-LENGTH = 3  # tokens that must stand there again
+LENGTH = 3  # tokens that must occur again
 
 
 class Lookup:

@@ -138,7 +138,7 @@ class Slots:
             ids[slot] = token
         self.grow(max(self.fill) + 1)
         if self.graph is None or self.graph.room != self.room:
-            self.graph = None  # what it holds is free before the next is captured
+            self.graph = None  # free its memory before the next is captured
             try:
                 self.graph = OneToken(self, ids)
             except RuntimeError:
@@ -164,7 +164,7 @@ class OneToken:
     def capture(self, slots: Slots) -> None:
         before, aside = torch.cuda.current_stream(), torch.cuda.Stream()
         aside.wait_stream(before)
-        with torch.cuda.stream(aside):  # what libraries set up at first must not be in the graph
+        with torch.cuda.stream(aside):  # first-call setup of libraries must not be in the graph
             for _ in range(2):
                 slots.forward(self.ids, self.places, self.room, 0)
         before.wait_stream(aside)

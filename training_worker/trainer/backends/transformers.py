@@ -66,7 +66,7 @@ class TransformersBackend:
         guesses: int = 0,
     ):
         if (attention := model.config._attn_implementation) not in ("sdpa", "eager"):
-            raise NoBackend(f"Rollouts need other attention than {attention}: load the model with 'sdpa' or 'eager'.")
+            raise NoBackend(f"Rollouts do not support {attention} attention: load the model with 'sdpa' or 'eager'.")
         generator = generator or torch.Generator().manual_seed(0)
         self.seed = int(torch.randint(2**48, (1,), generator=generator, device=generator.device))
         self.model, self.stop, self.temperature = model, stop, temperature
@@ -89,7 +89,7 @@ class TransformersBackend:
     def drop(self, row: int) -> None:
         slot = self.rows.pop(row).slot
         if self.slots and slot is not None:
-            self.slots.owners[slot] = None  # it keeps what was read until another row takes it
+            self.slots.owners[slot] = None  # the slot keeps its tokens until another row takes it
 
     def close(self) -> None:
         self.rows, self.prompts, self.slots = {}, {}, None

@@ -52,10 +52,10 @@ def speculating(guesses: int) -> Iterator[None]:
     if not guesses:
         yield
         return
-    from ..trl_imports import vllm_generation  # seconds that only training pays
+    from ..trl_imports import vllm_generation  # takes seconds, which only training should spend
 
     names = vars(vllm_generation)
-    plain = names["LLM"]  # it is there only beside vLLM
+    plain = names["LLM"]  # it exists only if vLLM is installed
     names["LLM"] = partial(plain, speculative_config=speculation(guesses))
     try:
         yield

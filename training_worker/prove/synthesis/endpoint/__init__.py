@@ -1,4 +1,4 @@
-"""A language model behind any OpenAI-compatible chat endpoint: what it was asked, what it answered, and never twice."""
+"""Client for a language model behind any OpenAI-compatible chat endpoint, with a cache of all answers."""
 
 from .client import Endpoint
 from .settings import EndpointFailed, Settings, TooLong

@@ -1,4 +1,4 @@
-"""The client: one question to the model, within the limits of its settings, answered from disk when asked before."""
+"""Chat client: one request to the model within the limits of its settings, answered from the cache when repeated."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .settings import EndpointFailed, Settings, TooLong, variable
 MOST_BYTES = 4_000_000
 QUOTED = 200
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
-LETTERS_PER_TOKEN = 4  # where a server does not count
-# how OpenAI, vLLM, SGLang, llama.cpp and text-generation-inference say so, with HTTP 400, 413 or 422
+LETTERS_PER_TOKEN = 4  # estimate where a server reports no usage
+# messages of OpenAI, vLLM, SGLang, llama.cpp and text-generation-inference, with HTTP 400, 413 or 422
 TOO_LONG = re.compile(
     r"context_length_exceeded|maximum context length|longer than the model's context|exceed_context_size"
     r"|`inputs` tokens \+ `max_new_tokens` must be",
@@ -34,9 +34,9 @@ TOO_LONG = re.compile(
 
 
 class Endpoint:
-    """A model behind a URL. Every failure that is the endpoint's is EndpointFailed; close it, or use it in a `with`.
+    """A model behind a URL. Thread-safe. Close it, or use it as a context manager.
 
-    Threads may share one. What it was asked before, by whatever process, it answers from disk.
+    Every failure of the endpoint is EndpointFailed. Requests that any process made before are answered from disk.
     """
 
     def __init__(self, settings: Settings):
@@ -45,10 +45,10 @@ class Endpoint:
         self.limiter = Limiter(Rate(settings.per_minute, Duration.MINUTE)) if settings.per_minute else None
         http = httpx2.Client(
             timeout=settings.timeout,
-            headers={"Accept-Encoding": "identity"},  # so that what is counted is what comes
+            headers={"Accept-Encoding": "identity"},  # so that the bytes counted are the bytes received
             event_hooks={"request": [self.wait], "response": [self.bound]},
         )
-        import openai  # half a second that only those who ask pay
+        import openai  # takes half a second, so only clients import it
 
         self.client = openai.OpenAI(
             base_url=settings.url, api_key=settings.key, max_retries=settings.retries, http_client=http
@@ -73,11 +73,11 @@ class Endpoint:
         take: int = 0,
         sampling: Mapping[str, Any] = NO_MORE,
     ) -> Reply:
-        """What the model says next, with the calls it makes; `tools` as `schemas.tool_schema` gives them.
+        """Return the model's next message with its calls; `tools` are schemas of `schemas.tool_schema`.
 
         Calls in assistant messages are in their text (`chat.write_calls`), each followed by its tool message. A call
-        may name a tool that was not offered, or be malformed. Each `take` of a question has an answer of its own, and
-        so has each `sampling`: further fields of the request, such as its temperature.
+        may name a tool that was not offered, or be malformed. Each `take` of a request has its own answer, and so does
+        each `sampling`: further fields of the request, such as its temperature.
         Raises EndpointFailed.
         """
         asked: dict[str, Any] = {
@@ -95,11 +95,11 @@ class Endpoint:
         return replace(reply, tokens=tokens)
 
     def post(self, asked: dict[str, Any]) -> str:
-        """The body of a fresh answer, which holds a reply; what it cost is counted."""
+        """Send a request and return the body of its answer, which contains a reply; counts the tokens."""
         settings = self.settings
         if settings.tokens and self.spent >= settings.tokens:
             raise self.failed(
-                f"the budget of {settings.tokens:,} tokens is spent", f"raise {variable('tokens')} to go on"
+                f"the budget of {settings.tokens:,} tokens is spent", f"raise {variable('tokens')} to continue"
             )
         with self.translate_errors():
             raw = self.client.chat.completions.with_raw_response.create(**asked)
@@ -114,25 +114,25 @@ class Endpoint:
             return reply_in(body)
         except ValueError:
             raise self.failed(
-                f"it answers what is no chat completion: {self.quoted(body)}",
-                f"is {variable('url')} the address of a chat API, up to and with /v1?",
+                f"its answer is no chat completion: {self.quoted(body)}",
+                f"is {variable('url')} the address of a chat API, up to and including /v1?",
             ) from None
 
     def wait(self, request: httpx2.Request) -> None:
-        """Before every request, those sent again too."""
+        """Apply the rate limit before every request, including retries."""
         if self.limiter:
             self.limiter.try_acquire("request")
 
     def bound(self, response: httpx2.Response) -> None:
-        """Before the body of an answer is read."""
+        """Bound the size and time of an answer before its body is read."""
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise self.failed("it compresses its answer though asked not to", "ask its operator to leave that off")
+            raise self.failed("it compresses its answer although asked not to", "ask its operator to turn that off")
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = Bounded(response.stream, time.monotonic() + self.settings.timeout, self)
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """What goes wrong on the way, as one line."""
+        """Translate errors of the request into EndpointFailed with a one-line message."""
         import openai
 
         settings, times = self.settings, f"{self.settings.retries + 1} times"
@@ -151,35 +151,35 @@ class Endpoint:
             match error.status_code:
                 case 400 | 413 | 422 if TOO_LONG.search(error.response.text):
                     raise TooLong(
-                        f"the model behind {settings.url} reads less than this conversation: {said}"
+                        f"the conversation exceeds the context of the model behind {settings.url}: {said}"
                     ) from None
                 case 401 | 403:
                     raise self.failed(f"it refuses the key ({said})", f"set {variable('key')}") from None
                 case 429:
                     raise self.failed(
-                        f"it has had enough of requests, tried {times} ({said})",
+                        f"it is rate-limiting requests, tried {times} ({said})",
                         f"lower {variable('per_minute')} or {variable('parallel')}, or wait",
                     ) from None
             raise self.failed(
-                f"it answers {said}", f"are {variable('url')} and {variable('model')} right, and is it well?"
+                f"it answers {said}", f"are {variable('url')} and {variable('model')} right, and is it working?"
             ) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise self.failed(f"it cannot be asked: {self.quoted(str(error))}", "is its address right?") from None
+            raise self.failed(f"the request failed: {self.quoted(str(error))}", "is its address right?") from None
 
     def failed(self, what: str, remedy: str) -> EndpointFailed:
         return EndpointFailed(
             f"Endpoint {self.settings.url}: {what}; {remedy} "
-            f"(its answers so far are kept in {self.settings.cache}, so the same command goes on from here)."
+            f"(its answers so far are stored in {self.settings.cache}, so the same command continues from here)."
         )
 
     def quoted(self, text: str) -> str:
-        """The beginning of what a stranger wrote, in one line, without the key."""
+        """Return the beginning of an external text in one line, without the key."""
         line = " ".join(text[: 100 * QUOTED].replace(self.settings.key, "[key]").split())
         return "".join(letter for letter in line if letter.isprintable())[:QUOTED] or "nothing"
 
 
 class Bounded(httpx2.SyncByteStream):
-    """A body that may neither be endless nor trickle for ever."""
+    """A response body with limits of size and time."""
 
     def __init__(self, stream: httpx2.SyncByteStream, deadline: float, endpoint: Endpoint):
         self.stream, self.deadline, self.endpoint = stream, deadline, endpoint
@@ -193,7 +193,7 @@ class Bounded(httpx2.SyncByteStream):
                     f"an answer of more than {MOST_BYTES:,} bytes", f"lower {variable('answer')}"
                 )
             if time.monotonic() > self.deadline:
-                raise httpx2.ReadTimeout("The answer trickles.")
+                raise httpx2.ReadTimeout("The answer is too slow.")
             yield chunk
 
     def close(self) -> None:

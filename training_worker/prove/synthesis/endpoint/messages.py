@@ -1,4 +1,4 @@
-"""Conversations as the chat API has them, and its answers as ours. What a model wrote is parsed and never evaluated."""
+"""Conversion of conversations to and from the chat API. Model output is parsed and never evaluated."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NAMELESS = "malformed_call"
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said and the calls it makes; a malformed call has no name and no arguments.
+    """A model's text and calls; a malformed call has no name and no arguments.
 
-    `whole` is False when it ran into the limit of tokens; `tokens` is what the server says was used.
+    `whole` is False when the token limit cut it off; `tokens` is the usage that the server reports.
     """
 
     text: str
@@ -28,9 +28,9 @@ class Reply:
 
 
 def as_sent(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
-    """Messages as the API takes them: the calls of an assistant text in a field of their own where answers follow it.
+    """Yield messages in the API's format: calls in an assistant text get their own field where tool messages follow it.
 
-    Raises ValueError for a tool's message that answers no call.
+    Raises ValueError for a tool message that answers no call.
     """
     waiting: list[str] = []
     for position, message in enumerate(messages):
@@ -57,9 +57,9 @@ def call_sent(id: str, call: ToolCall) -> dict[str, Any]:
 
 
 def reply_in(body: str) -> tuple[Reply, int]:
-    """The reply in an answer of the API, and the tokens it says were used (0 when it says nothing).
+    """Return the reply in an answer of the API, and the tokens used (0 when not reported).
 
-    Raises ValueError for what is no chat completion.
+    Raises ValueError for anything but a chat completion.
     """
     try:
         answer = json.loads(body)
@@ -76,14 +76,14 @@ def reply_in(body: str) -> tuple[Reply, int]:
 
 
 def said(text: str, calls: list[Any], whole: bool) -> Reply:
-    """Calls that a server left in the text, Hermes style, are read there."""
+    """Return a reply; calls that a server left in the text, Hermes style, are parsed from it."""
     if calls:
         return Reply(text, tuple(call_in(call) for call in calls), whole)
     return Reply(CALL.sub("", text).strip(), parse_calls(text), whole)
 
 
 def call_in(call: Any) -> ToolCall:
-    """One call of an answer, read as strictly as `chat.parse_call` does."""
+    """Parse a call of an answer as strictly as `chat.parse_call`."""
     match call:
         case {"function": {"name": name, "arguments": arguments}}:
             try:

@@ -1,4 +1,4 @@
-"""Answers on disk, by the hash of what was asked: work that was cut off goes on without paying for anything twice."""
+"""Answers on disk by the hash of the request, so that interrupted work resumes without paying twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = "answers.sqlite3"
 
 
 class Answers:
-    """A table from key to answer. The first answer to a key stays, also between processes, so all see the same one."""
+    """A table from key to answer. The first answer to a key is final, also across processes."""
 
     def __init__(self, folder: Path):
         self.path, self.lock = folder / FILE, Lock()
@@ -37,7 +37,7 @@ class Answers:
         return None if row is None else str(row[0])
 
     def put(self, key: str, answer: str) -> str:
-        """Store an answer unless there is one; the one that is stored."""
+        """Store an answer unless there is one, and return the stored one."""
         with self.lock, self.translate_errors():
             self.table.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, answer))
         return self.find(key) or answer
@@ -48,11 +48,11 @@ class Answers:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """What SQLite cannot do, as one line."""
+        """Translate errors of SQLite into EndpointFailed with a one-line message."""
         try:
             yield
         except sqlite3.Error as error:
             raise EndpointFailed(
-                f"{self.path} cannot be used ({error}): make room, remove it, or name another folder in "
+                f"{self.path} cannot be used ({error}): free disk space, remove it, or name another folder in "
                 f"{variable('cache')}."
             ) from None

@@ -1,4 +1,4 @@
-"""A question whose answer is JSON of a certain shape: asked again, with the reason, until it fits or tries are up."""
+"""Structured output: requests for JSON of a given type, repeated with the reason until it is valid or tries run out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CUT = "too long: it was cut off"
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What was asked for; or None, and `why` the last try did not do."""
+    """The requested value; or None, with the reason `why` the last try failed."""
 
     value: T | None
     why: str = ""
@@ -32,7 +32,7 @@ def ask(
     fault: Callable[[T], str] = lambda value: "",
     tries: int = TRIES,
 ) -> Answer[T]:
-    """The first answer without a `fault` ("" for none), or none. Raises EndpointFailed."""
+    """Return the first answer without a `fault` ("" for none), or none. Raises EndpointFailed."""
     said, why = list(messages), ""
     for _ in range(tries):
         reply = endpoint.chat(said)
@@ -48,14 +48,14 @@ def ask(
 
 
 def without_thoughts(text: str) -> str:
-    """The text without what stands between <think> and the next </think>."""
+    """Return the text without the parts between <think> and the next </think>."""
     *closed, rest = text.split("</think>")
     parts = ((piece, *piece.partition("<think>")) for piece in closed)
     return "".join(before if opened else f"{piece}</think>" for piece, before, opened, _ in parts) + rest
 
 
 def read(shape: type[T], text: str) -> T | None:
-    """The JSON object in a text, whatever a talkative model wrote around it; None when it has not this shape."""
+    """Return the JSON object in a text, ignoring the text around it; None when it has not this type."""
     text = without_thoughts(text)
     try:
         return loads(shape, text[text.find("{") : text.rfind("}") + 1])
