@@ -1,1 +1,1 @@
-"""Small stateful worlds behind MCP tools; they know nothing of the house around them."""
+"""Stateful MCP tool servers over seeded worlds; they depend on no other package of this project."""

@@ -1,6 +1,7 @@
-"""python -m mcp_servers banking: one server over MCP, on standard input and output; or all of them over HTTP.
+"""Command line of the tool servers.
 
-python -m mcp_servers certify: the behaviour certificates of the servers.
+`python -m mcp_servers banking` serves one server over MCP on standard input and output; `--http` serves all of them.
+`python -m mcp_servers certify` writes or checks the servers' behaviour certificates.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EXTERNAL = "PROVE_EXTERNAL"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until the client goes; 0, or 2 for a command line that makes no sense."""
+    """Serve until the client disconnects. Return 0, or 2 for an invalid command line."""
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["certify"]:
         from .testing.command import main as certify
@@ -56,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         said = f"There is no server {options.server!r}" if options.server else "Name a server, or give --http"
         print(f"{said}; there are {', '.join(SERVERS)}.", file=sys.stderr)
         return 2
-    # Nothing is to be saved, and the SDK's reader thread would keep an ordinary KeyboardInterrupt waiting for input.
+    # There is no state to save, and the SDK's reader thread would delay a KeyboardInterrupt until the next input.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from .kit.mcp_adapter import serve_stdio
 
@@ -65,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def list_servers() -> int:
-    """Ours, and those that the operator's file allows, each started once to see what it can do."""
+    """Print the built-in servers and those of the operator's file, starting each of the latter to list its tools."""
     for server in SERVERS.values():
         print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
     if not (path := os.environ.get(EXTERNAL)):
@@ -93,7 +94,7 @@ def over_http(given: Namespace) -> int:
     from .gateway import Options, serve
     from .signed_urls import Ticket, secret_of
 
-    os.umask(0o077)  # its secret, its socket and its list of sessions are for this user alone
+    os.umask(0o077)  # only this user may read the secret, the socket and the list of sessions
     try:
         secret = secret_of(given.secret_file) if given.secret_file else b""
         if given.sign:

@@ -1,6 +1,7 @@
-"""The gateway's control plane: its sessions told, reset, ended and started over a socket file of this user alone.
+"""Admin socket of the gateway: lists, resets, ends and starts sessions over a socket file that only this user can open.
 
-No transport that an agent speaks leads here. One line of JSON asks, `{"do": "reset", "session": "<id>"}`, one answers.
+No transport that an agent uses reaches it. A request is one line of JSON, such as `{"do": "reset", "session": "<id>"}`,
+and so is the response.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from .gateway_sessions import NO_NOTE, Ended, Key, Visitor, Visitors
 from .signed_urls import Ticket
 
 LONGEST = 65_536  # bytes of a line
-PATIENCE = 5.0  # seconds for a line to come
+PATIENCE = 5.0  # seconds to wait for a line
 GONE = "The gateway has no such session any more: it was idle for too long, or the gateway was restarted."
 
 
 class Control:
-    """What may be asked of a gateway's visitors; `about` is told beside them, `secret` signs their addresses."""
+    """Control plane of a gateway's sessions; `about` is added to the list of them, `secret` signs their addresses."""
 
     def __init__(self, visitors: Visitors, about: dict[str, Any], secret: bytes = b""):
         self.visitors, self.about, self.secret = visitors, about, secret
 
     def answer(self, asked: Any) -> dict[str, Any]:
-        """What is told; `{"error": ...}` for what makes no sense."""
+        """Return the response to a request; `{"error": ...}` for an unknown one."""
         match asked:
             case {"do": "list"}:
                 return {**self.about, "sessions": [self.describe(visitor) for visitor in self.visitors.all()]}
@@ -41,7 +42,7 @@ class Control:
         return {"error": "This gateway does not know what is asked of it."}
 
     def describe(self, visitor: Visitor) -> dict[str, Any]:
-        """How it stands, and the path by which one comes in where that is signed."""
+        """Return a session's state, and the path of its signed address if it has one."""
         key = visitor.key
         signed = Ticket(key.name, key.seed, key.size, key.owner).signed(self.secret) if key.kind == "ticket" else ""
         return {**visitor.to_dict(), "path": f"/mcp/{signed}" if signed else ""}
@@ -64,9 +65,9 @@ class Control:
         return {"session": self.describe(visitor)}
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One question, one answer. Whoever goes away meanwhile is not told."""
+        """Answer one request; a client that disconnects meanwhile gets no response."""
         try:
-            with suppress(OSError, TimeoutError, ValueError, RecursionError):  # a line that is too long, or no JSON
+            with suppress(OSError, TimeoutError, ValueError, RecursionError):  # the line is too long or is not JSON
                 line = await asyncio.wait_for(reader.readline(), PATIENCE)
                 try:
                     answer = self.answer(json.loads(line))
@@ -79,9 +80,9 @@ class Control:
 
     @asynccontextmanager
     async def listening(self, path: Path) -> AsyncIterator[None]:
-        """Answer at this socket file, which no other user can open. Raises OSError where it cannot be."""
+        """Serve this socket file, which no other user can open. Raises OSError if it can't be created."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # of a gateway that was killed
+        path.unlink(missing_ok=True)  # left by a gateway that was killed
         before = os.umask(0o177)
         try:
             server = await asyncio.start_unix_server(self.hear, path, limit=LONGEST)

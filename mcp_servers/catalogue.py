@@ -1,4 +1,4 @@
-"""The servers there are, by name, and their tools: names of tools are unique over all servers."""
+"""Catalogue of the servers and their tools by name; a tool's name is unique across all servers."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ TOOLS: dict[str, tuple[Server[Any], Tool]] = {
 
 
 def fingerprint(names: Iterable[str]) -> str:
-    """Names the schemas and the behaviour of these servers, in any order: data made under another one may not replay.
+    """Return an identifier of the schemas and behaviour of these servers, given in any order.
 
-    16 hex digits, then two for each server in alphabetical order, by which `changed` tells which server is another.
-    Raises KeyError for a server that is not in the catalogue, NotCertified for one without a certificate.
+    Data made under another fingerprint may not replay. It has 16 hex digits, then two for each server in alphabetical
+    order, from which `changed` tells which servers differ. Raises KeyError for a server that is not in the catalogue,
+    NotCertified for one without a certificate.
     """
     return _fingerprint(tuple(sorted(set(names))))
 
@@ -89,9 +90,9 @@ def wording(names: Iterable[str]) -> str:
 
 
 def changed(names: Iterable[str], before: str) -> tuple[str, ...]:
-    """The servers among these that behave otherwise than when `before` was their fingerprint; all where it tells none.
+    """Return the servers whose behaviour has changed since their fingerprint was `before`; all if it names none.
 
-    A server that is not there any more has changed.
+    A server that no longer exists counts as changed.
     """
     listed = tuple(sorted(set(names)))
     gone = tuple(name for name in listed if name not in SERVERS)
@@ -105,6 +106,6 @@ def changed(names: Iterable[str], before: str) -> tuple[str, ...]:
 
 
 def behaves_otherwise(names: Iterable[str], before: str) -> str:
-    """The servers that changed since `before` was their fingerprint, as the beginning of a sentence."""
+    """Return the beginning of a sentence about the servers that changed since their fingerprint was `before`."""
     found = changed(names, before)
     return f"{', '.join(found)} behave{'s' if len(found) == 1 else ''} differently now than when this was made"

@@ -1,4 +1,4 @@
-"""Requests whose client hung up before all of the body had come: one line in the log instead of a traceback."""
+"""Middleware for requests whose client disconnects before the body is complete: a log line instead of a traceback."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ log = logging.getLogger(__name__)
 
 
 def complete_requests(app: ASGIApp, most: int) -> ASGIApp:
-    """The application for requests that came with their whole body, of at most so many bytes; a larger one gets 413."""
+    """Wrap an application so that it gets only requests with a complete body; one of over `most` bytes gets a 413."""
 
     async def unless_left(scope: Scope, receive: Receive, send: Send) -> None:
-        first = await receive()  # the whole body: the middleware around this has read it
+        first = await receive()  # the whole body, which the enclosing middleware has already read
         if first["type"] != "http.request" or first.get("more_body"):
             log.info("A client hung up in the middle of its request.")
             return

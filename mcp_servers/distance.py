@@ -1,4 +1,4 @@
-"""How far two places of a town are from each other, in whole metres."""
+"""Distances between places of a town, in whole metres."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ METRES_PER_DEGREE = 111_320
 
 
 def metres(one: Place, other: Place) -> int:
-    """The straight line between two places of a town, reckoned on a flat map in integers."""
+    """Return the straight-line distance between two places of a town, computed on a flat map in integers."""
     degrees = abs(one.latitude) // 1_000_000
     north = abs(one.latitude - other.latitude) * METRES_PER_DEGREE // 1_000_000
     east = abs(one.longitude - other.longitude) * METRES_PER_DEGREE // 1_000_000
@@ -18,5 +18,5 @@ def metres(one: Place, other: Place) -> int:
 
 
 def narrowing(degrees: int) -> int:
-    """The cosine of a latitude in thousandths, by Bhaskara's formula."""
+    """Return the cosine of a latitude in thousandths, by Bhaskara's formula."""
     return 1_000 * (32_400 - 4 * degrees**2) // (32_400 + degrees**2)

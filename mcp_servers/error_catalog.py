@@ -1,4 +1,4 @@
-"""How one tool may say no: the refusals its code can come to, by way of the functions of its server that it calls."""
+"""Error catalogue of a tool: the refusals that its code can raise, directly or through functions of its server."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ UNKNOWN = Refusal("not_found", "There is no such thing as an id among the argume
 
 @cache
 def refusals_of(tool: str) -> tuple[Refusal, ...]:
-    """By code, with the first message each is raised with, {...} where it names something.
+    """Return a tool's refusals, sorted by code, each with the first message it is raised with; {...} marks a value.
 
-    Read off the source: one that a condition rules out for this tool may be among them. Raises KeyError for a tool
-    that is not in the catalogue.
+    They are read from the source, so a refusal that a condition rules out for this tool may be among them. Raises
+    KeyError for a tool that is not in the catalogue.
     """
     server = TOOLS[tool][0]
     known, found, seen = functions(server), dict[str, Refusal](), set[str]()
@@ -46,7 +46,7 @@ def refusals_of(tool: str) -> tuple[Refusal, ...]:
 
 
 def spelt(node: ast.expr) -> Iterator[str]:
-    """The codes an expression may be; of one that is put together, with what is filled in: `order_{status}`."""
+    """Yield the codes that an expression can evaluate to; for an f-string, its template, such as `order_{status}`."""
     if isinstance(node, ast.JoinedStr):
         yield message(node)
     else:
@@ -55,7 +55,7 @@ def spelt(node: ast.expr) -> Iterator[str]:
 
 @cache
 def functions(server: Server[Any]) -> Mapping[str, tuple[Function, ...]]:
-    """The functions and methods of a server's code, by name."""
+    """Return the functions and methods of a server's code by name."""
     found: dict[str, tuple[Function, ...]] = {}
     for path in sorted(Path(inspect.getfile(server.seed)).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -69,7 +69,7 @@ def calls(function: Function) -> Iterator[ast.Call]:
 
 
 def named(call: ast.Call) -> str:
-    """The name that is called, be it a function or a method."""
+    """Return the name of the function or method that is called."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

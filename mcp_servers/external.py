@@ -1,7 +1,8 @@
-"""Servers that others wrote, behind the interface of ours: one process or connection per session, closed for certain.
+"""Third-party MCP servers behind the interface of the built-in ones: one process or connection per session.
 
-Which ones may be used is for the operator of the machine to say, in a TOML file that `PROVE_EXTERNAL` names; no role in
-the application is enough, because a command runs on this host and an address is called from inside this network:
+A session always closes its process or connection. Only the operator of the machine can allow a server, in the TOML file
+that `PROVE_EXTERNAL` names; no role in the application is enough, because a command runs on this host and an address is
+called from inside this network:
 
     [time]
     command = ["/opt/servers/bin/mcp-server-time"]
@@ -9,7 +10,7 @@ the application is enough, because a command runs on this host and an address is
     [weather]
     url = "https://mcp.example.com/mcp"
 
-What goes wrong between us and a server raises ServerFailed: it is never a reply, and never the fault of a model.
+A failure between this process and a server raises ServerFailed: it is never a reply, and never the model's fault.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ from .ssrf import is_public
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 MOST_TEXT = 100_000  # characters of one reply
 MOST_TOOLS = 500
-LAST_WORDS = 500  # characters of what a program said before it failed
+LAST_WORDS = 500  # characters quoted of a failed program's standard error
 LAUNCH = Path(__file__).with_name("process_sandbox.py")
 T = TypeVar("T")
 
 
-TELLING = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # what is worth passing on to a reader
+TELLING = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # errors whose text is shown to the user
 
 
 @dataclass(frozen=True)
 class External:
-    """A server as the operator describes it: a command, without a shell, or a URL.
+    """A server from the operator's file: a command, run without a shell, or a URL.
 
-    `environment` is all it gets besides PATH, HOME and the like; `private` lets a URL lead into this network; seconds
-    for the start and for each call; `megabytes` is the memory its program may use.
+    `environment` is passed to the command in addition to PATH, HOME and the like; `private` permits a URL inside this
+    network; `start_seconds` and `call_seconds` are time limits; `megabytes` is the memory limit of its program.
     """
 
     name: str
@@ -70,12 +71,12 @@ class External:
     megabytes: int = 2_000
 
     def open(self) -> ExternalSession:
-        """A session of its own. Raises ServerFailed."""
+        """Open a new session. Raises ServerFailed."""
         return ExternalSession(self)
 
 
 def external_servers(path: Path) -> dict[str, External]:
-    """What an operator's file allows, by name. Raises ValueError, which says what is wrong where."""
+    """Return the servers of an operator's file by name. Raises ValueError, which says what is wrong and where."""
     try:
         told = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
@@ -101,7 +102,7 @@ def described(path: Path, name: str, given: Any) -> External:
 
 
 class ExternalSession:
-    """A running server for one caller. Close it, or leave it as a context manager; it ends with this process anyway."""
+    """A running server for one caller. Close it or use it as a context manager; it also ends with this process."""
 
     def __init__(self, external: External):
         self.external = external
@@ -123,7 +124,7 @@ class ExternalSession:
         self.close()
 
     def call(self, name: str, arguments: str | dict[str, Any]) -> Reply:
-        """Run a tool. A refusal of the server is a reply; raises ServerFailed for everything else."""
+        """Run a tool. A refusal by the server is a reply. Raises ServerFailed for any other failure."""
         try:
             given = json.loads(canonical(arguments))
             if name not in self.tools:
@@ -148,7 +149,7 @@ class ExternalSession:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     async def live(self) -> None:
-        """From the start of the server to its end, in one task, as its transport asks."""
+        """Run the server from start to end in one task, as its transport requires."""
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
             try:
                 async with asyncio.timeout(self.external.start_seconds) as patience:
@@ -172,7 +173,7 @@ class ExternalSession:
             raise ServerFailed(f"{server} did not answer {name} within {seconds:g} seconds.") from None
         except MCPError as error:
             raise ServerFailed(f"{server} could not do {name}: {printable(error.message)}") from None
-        except Exception as error:  # a closed pipe, a reset connection, an answer that is no MCP
+        except Exception as error:  # a closed pipe, a reset connection, a response that is not MCP
             raise ServerFailed(f"{server} broke off during {name}: {printable(innermost(error))}") from None
         texts = [getattr(part, "text", f"[{part.type}]") for part in result.content]
         text = "\n".join(texts)
@@ -194,7 +195,7 @@ async def every_tool(client: Client) -> list[McpTool]:
 
 @asynccontextmanager
 async def connected(external: External, said: TextIO) -> AsyncIterator[Client]:
-    """A client of the server, whose program writes what it has to say to `said`."""
+    """Connect a client to the server; its program writes its standard error to `said`."""
     if external.command:
         words = ["-I", "-S", str(LAUNCH), str(external.megabytes), "--", *external.command]
         program = StdioServerParameters(command=sys.executable, args=words, env=external.environment)
@@ -210,7 +211,7 @@ async def connected(external: External, said: TextIO) -> AsyncIterator[Client]:
 
 
 class Guard(httpx2.AsyncHTTPTransport):
-    """Connects to public addresses alone, and to the very address that was looked at."""
+    """HTTP transport that connects only to public addresses, and to exactly the address that was checked."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
@@ -220,7 +221,7 @@ class Guard(httpx2.AsyncHTTPTransport):
 
 
 async def public_address(host: str, port: int) -> str:
-    """An address of the host. Raises ServerFailed when it has none, or any inside a network."""
+    """Return an address of the host. Raises ServerFailed if it has none, or if any of them is not public."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -233,7 +234,7 @@ async def public_address(host: str, port: int) -> str:
 
 
 def why_not_started(external: External, error: BaseException, said: str) -> str:
-    """One sentence, and the program's last words where it had any."""
+    """Explain a failed start in one sentence, followed by the program's last output, if any."""
     what = "The server at its url" if external.url else "Its program"
     inner = innermost(error)
     reason = (
@@ -259,7 +260,7 @@ def last_words(said: TextIO) -> str:
 
 
 def printable(text: object) -> str:
-    """Text of a stranger on one line, without control characters."""
+    """Return untrusted text on one line, shortened and without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())[:LAST_WORDS]
 
 

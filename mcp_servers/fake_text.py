@@ -1,4 +1,4 @@
-"""Names and texts from Faker's lists, drawn by our own seeded choice: the same on every Python and machine."""
+"""Names and texts from Faker's lists, drawn with our own seeded generator: the same on every Python and machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROVIDERS = [
 
 
 class Steady(Random):
-    """What Faker asks its generator for, with every choice derived as `Draw` derives it."""
+    """Random generator for Faker that derives every choice from a `Draw`."""
 
     def __init__(self, draw: Draw):
         super().__init__(0)
@@ -52,7 +52,7 @@ class Steady(Random):
 
 
 class Generator(local):
-    """Faker's generator of a thread: threads that share one would draw from each other's streams."""
+    """Faker's generator, one per thread: threads that share one would draw from each other's streams."""
 
     def __init__(self) -> None:
         self.fake = Factory.create("en_US", PROVIDERS)
@@ -62,50 +62,50 @@ GENERATOR = Generator()
 
 
 class Words:
-    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it."""
+    """Faker's texts for one stream of choices; not to be used for dates, ids, e-mail addresses or people's names."""
 
     def __init__(self, draw: Draw):
         self.steady = Steady(draw)
 
     def company(self) -> str:
-        """A company's name, such as Watkins and Sons."""
+        """Return a company's name, such as Watkins and Sons."""
         return self.text("company")
 
     def street(self) -> str:
-        """A house number and a street, such as 48 Kennedy Meadow."""
+        """Return a house number and a street, such as 48 Kennedy Meadow."""
         return f"{self.steady.randint(1, 240)} {self.text('street_name')}"
 
     def job(self) -> str:
-        """A profession, such as Legal secretary."""
+        """Return a profession, such as Legal secretary."""
         return self.text("job")
 
     def slogan(self) -> str:
-        """What a company claims to offer, such as Devolved modular data-warehouse."""
+        """Return a company's slogan, such as Devolved modular data-warehouse."""
         return self.text("catch_phrase")
 
     def sentence(self, words: int = 8) -> str:
-        """An English sentence of about so many common words; it means nothing."""
+        """Return a meaningless English sentence of about `words` common words."""
         return self.text("sentence", nb_words=words)
 
     def word(self) -> str:
-        """A common English word."""
+        """Return a common English word."""
         return self.text("word")
 
     def color(self) -> str:
-        """A colour's name in small letters, such as dark magenta."""
+        """Return a colour's name in lower case, such as dark magenta."""
         return self.text("safe_color_name").lower()
 
     def licence_plate(self) -> str:
-        """A licence plate, such as 03R 649."""
+        """Return a licence plate, such as 03R 649."""
         return self.text("license_plate")
 
     def text(self, kind: str, **options: Any) -> str:
-        """A text of any kind that Faker's providers in `PROVIDERS` have, such as last_name."""
+        """Return a text of any kind that the Faker providers in `PROVIDERS` offer, such as last_name."""
         GENERATOR.fake.random = self.steady
         return str(getattr(GENERATOR.fake, kind)(**options))
 
     def different(self, kind: str, count: int) -> Sequence[str]:
-        """So many different texts of a kind, such as company. Raises LookupError when Faker has too few."""
+        """Return `count` different texts of a kind, such as company. Raises LookupError if Faker has too few."""
         found: dict[str, None] = {}
         for _ in range(50 * count):
             if len(found) == count:

@@ -1,7 +1,7 @@
-"""Faults on purpose: a service that is away, slow, busy or behind, so that recovery can be trained and tested.
+"""Fault injection: a service that is unavailable, slow, busy or stale, so that recovery can be trained and tested.
 
-Which call meets which fault is drawn from a seed and the call itself, so that it is the same in every run, whatever
-else was called; the same call made again is drawn anew. Every fault is on the world's list: none is the model's.
+Which fault a call meets is drawn from a seed and the call itself, so that it is the same in every run, whatever other
+calls were made; a repeated call is drawn again. The world lists every injected fault, so none counts as the model's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_DELAY = 60_000
 
 
 class Injected(NamedTuple):
-    """A fault that a call met: its place among the calls of the world, from 1; `delay` in milliseconds."""
+    """A fault injected into a call; `call` is its position among the calls of the world, from 1; `delay` is in ms."""
 
     call: int
     tool: str
@@ -32,9 +32,9 @@ class Injected(NamedTuple):
 
 @dataclass(frozen=True)
 class Faults:
-    """How many of a hundred calls meet each kind of fault, off by default; `delay`: milliseconds a slow call takes.
+    """Percentages of calls that meet each kind of fault, 0 by default; `delay` of a slow call is in milliseconds.
 
-    Raises ValueError for shares that are none.
+    Raises ValueError for percentages or a delay out of range.
     """
 
     seed: int = 0
@@ -56,7 +56,7 @@ class Faults:
 
     @classmethod
     def parse(cls, text: str) -> Faults:
-        """Faults written like `unavailable=5,slow=10,delay=800,seed=3`. Raises ValueError, which says what is wrong."""
+        """Parse faults such as `unavailable=5,slow=10,delay=800,seed=3`. Raises ValueError that says what is wrong."""
         known = [field.name for field in fields(cls)]
         found: dict[str, int] = {}
         for part in filter(None, text.split(",")):
@@ -67,7 +67,7 @@ class Faults:
         return cls(**found)
 
     def meets(self, tool: str, arguments: str, tried: int) -> Kind | None:
-        """The fault that this call meets when it is made for the n-th time, or None."""
+        """Return the fault that this call meets when it is made for the `tried`-th time, or None."""
         mark = Draw("faults", self.seed, tool, arguments, tried).integer(1, 100)
         for kind in KINDS:
             mark -= self.share(kind)
@@ -77,5 +77,5 @@ class Faults:
 
 
 def refused(kind: Kind) -> Reply:
-    """What a caller is told when the service is away or busy."""
+    """Return the reply of a service that is unavailable or busy."""
     return refusal(ToolError(kind, REFUSALS[kind]))

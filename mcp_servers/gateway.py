@@ -1,8 +1,8 @@
-"""All servers over streamable HTTP: `/mcp/<server>` for one, `/mcp` for all with their names before the tools'.
+"""Gateway to all servers over streamable HTTP: `/mcp/<server>` for one, `/mcp` for all, with prefixed tool names.
 
 A caller's world is found, in this order, by a signed token in the path (`/mcp/<token>/<server>`), by the request's
-metadata `prove/session`, or, for clients of 2025-11-25, by their Mcp-Session-Id. A call that names no session is
-refused: two clients would share one world without knowing. All servers of a world have one seed and one clock.
+metadata `prove/session`, or, for clients of protocol 2025-11-25, by their Mcp-Session-Id. A call that names no session
+is refused, because two clients would share one world without knowing. All servers of a world share a seed and a clock.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NAMELESS = (
 
 @dataclass(frozen=True)
 class Options:
-    """How a gateway serves. `idle` is in seconds, `body` in bytes; `bearer` is the password of all who come."""
+    """Options of a gateway. `idle` is in seconds, `body` in bytes; `bearer` is the token that all clients share."""
 
     host: str = "127.0.0.1"
     port: int = 8765
@@ -69,8 +69,8 @@ class Options:
     body: int = 1_000_000
     sessions: int = 10_000
     idle: float = 1800.0
-    control: Path | None = None  # where its control plane listens, if it has one
-    registry: Path | None = None  # the file that tells after a restart which sessions there were
+    control: Path | None = None  # the path of the admin socket, if there is one
+    registry: Path | None = None  # the file of the session registry, which survives a restart
 
 
 class Gateway:
@@ -136,7 +136,7 @@ class Gateway:
         await self.endpoints[name](scope, receive, send)
 
     def turned_away(self, request: Request, ticket: Ticket | None) -> JSONResponse | None:
-        """401 for a request that has neither the password, where there is one, nor a signed address."""
+        """Return a 401 response for a request with neither a signed address nor the bearer token, if one is set."""
         given = request.headers.get("authorization", "").encode()
         if not self.options.bearer or ticket or hmac.compare_digest(given, f"Bearer {self.options.bearer}".encode()):
             return None
@@ -144,7 +144,7 @@ class Gateway:
         return JSONResponse({"error": text}, 401, {"WWW-Authenticate": "Bearer"})
 
     def visitor(self, context: Any) -> Visitor:
-        """Whose request this is. Raises MCPError when it names no session, or one that is over."""
+        """Return the session of a request. Raises MCPError if it names none, or one that has ended."""
         key = self.key(context)
         try:
             visitor = self.visitors.serve(key)
@@ -168,7 +168,7 @@ class Gateway:
 
 
 def client_of(context: Any) -> str:
-    """What a client calls itself: in each request of 2026-07-28, or when it connected, of 2025-11-25."""
+    """Return a client's name: from the request in protocol 2026-07-28, from the connection in protocol 2025-11-25."""
     values = context.meta if isinstance(context.meta, dict) else getattr(context.meta, "model_extra", None) or {}
     told = values.get(CLIENT_INFO) or getattr(context.session.client_params, "client_info", None)
     name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
@@ -181,7 +181,7 @@ def unknown(name: str) -> JSONResponse:
 
 
 async def welcome(request: Request) -> JSONResponse:
-    """What is here, for whoever opens the address in a browser."""
+    """List the endpoints, for people who open the address in a browser."""
     base = str(request.base_url).rstrip("/")
     return JSONResponse(
         {
@@ -193,7 +193,7 @@ async def welcome(request: Request) -> JSONResponse:
 
 
 def serve(options: Options) -> None:
-    """Serve until interrupted. Raises ValueError for options that would let strangers in."""
+    """Serve until interrupted. Raises ValueError for a host that others can reach without a bearer token."""
     import uvicorn
 
     if options.host not in LOOPBACK and not options.bearer:

@@ -1,4 +1,4 @@
-"""The sessions that a gateway has open, each with a world of its own; one that is gone is never answered again."""
+"""Open sessions of a gateway, each with its own world; a session that has ended is never answered again."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .world import World
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], float]
-HISTORY_LIMIT = 1  # earlier changes that a session keeps: what a stale answer, a fault on purpose, is read from
+HISTORY_LIMIT = 1  # earlier changes that a session keeps; an injected stale reply is read from them
 NO_NOTE = "The gateway cannot write its list of sessions"
-MOST_LISTED = 200  # sessions that ended
+MOST_LISTED = 200  # ended sessions
 MOST_CHANGES = 20_000  # calls that change a session's world; each may add a row of about a kilobyte
 FULL = f"This session's world was changed {MOST_CHANGES:,} times, the most there may be. Go on in another session."
 
 
 @dataclass(frozen=True)
 class Key:
-    """What names a session: its `kind` is `ticket`, `name` or `legacy`; `owner` is what its ticket says."""
+    """Identity of a session; `kind` is `ticket`, `name` or `legacy`, and `owner` comes from its ticket."""
 
     kind: str
     name: str
@@ -41,16 +41,16 @@ class Key:
 
     @property
     def id(self) -> str:
-        """16 hex digits that stand for it where the name itself, which lets in, should not be said.
+        """16 hex digits that identify the session without revealing its name, which grants access.
 
-        Only a ticket says which seed and size: a named session stays the same one in a gateway with another seed.
+        Seed and size count only for a ticket: a named session stays the same one in a gateway with another seed.
         """
         world = (str(self.seed), self.size, self.owner) if self.kind == "ticket" else ("", "", "")
         return blake2b("\0".join((self.kind, self.name, *world)).encode(), digest_size=8).hexdigest()
 
 
 class Ended(Exception):
-    """A session is over and its world is gone; `at` is in seconds since 1970."""
+    """Error for a session that has ended and whose world is gone; `at` is in seconds since 1970."""
 
     def __init__(self, at: float, reason: Reason):
         super().__init__(at, reason)
@@ -58,7 +58,7 @@ class Ended(Exception):
 
 
 class Visitor:
-    """A caller's world, in which servers are opened when they are first used."""
+    """A caller's session, with a world in which servers are opened on first use."""
 
     def __init__(self, key: Key, faults: Faults | None = None, wall: Clock = time.time):
         self.key, self.faults, self.wall = key, faults, wall
@@ -70,7 +70,7 @@ class Visitor:
 
     @classmethod
     def of(cls, gone: EndedSession) -> Visitor:
-        """A session that ended, as it was then."""
+        """Return an ended session as it was when it ended."""
         told = gone.told
         visitor = cls(Key(told["kind"], told["name"], told["seed"], told["size"], told["owner"]))
         visitor.servers, visitor.client, visitor.calls = tuple(told["servers"]), told["client"], told["calls"]
@@ -79,7 +79,7 @@ class Visitor:
         return visitor
 
     def reset(self) -> None:
-        """The world as new, and no calls yet."""
+        """Discard the world and the counts of calls."""
         self.world: World | None = None
         self.servers: tuple[str, ...] = ()
         self.calls, self.changes, self.delay = 0, 0, 0.0
@@ -112,7 +112,7 @@ class Visitor:
         return state
 
     def to_dict(self) -> dict[str, Any]:
-        """Whose it is and how it stands, in what JSON can say; moments in seconds since 1970."""
+        """Return the session's identity and state as JSON values; times are in seconds since 1970."""
         return {
             "id": self.key.id,
             "kind": self.key.kind,
@@ -131,10 +131,10 @@ class Visitor:
 
 
 class Visitors:
-    """The visitors by session. Who is idle for too long goes, and when there are too many, who was idle longest.
+    """Open sessions by key. A session that is idle for too long is dropped, and the longest idle if there are too many.
 
-    A session that made a call and went, or that somebody stopped, is over until it is started again. The registry
-    knows them all, beyond a restart where it has a file.
+    A session that was dropped after a call, or that somebody stopped, has ended until it is started again. The registry
+    knows all of them, and after a restart too if it has a file.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Visitors:
         self.registry = SessionRegistry(file, wall)
 
     def get(self, key: Key) -> Visitor:
-        """The session's visitor, opened now if there was none. Raises Ended."""
+        """Return the session of this key, opening it if there is none. Raises Ended."""
         now = self.clock()
         self.forget(now)
         if key in self.seen:
@@ -167,7 +167,7 @@ class Visitors:
         return visitor
 
     def serve(self, key: Key) -> Visitor:
-        """The session's visitor for a request to its world. Raises Ended, and sqlite3.Error when it cannot be noted."""
+        """Return the session for a request to its world. Raises Ended, and sqlite3.Error if it can't be registered."""
         visitor = self.get(key)
         if not visitor.served:
             self.registry.add(key.id, visitor.to_dict())
@@ -179,30 +179,30 @@ class Visitors:
             self.drop("idle")
 
     def drop(self, reason: Reason) -> None:
-        """Let go of who was idle longest."""
+        """Drop the session that was idle longest."""
         key, (_, visitor) = next(iter(self.seen.items()))
         del self.seen[key]
         if visitor.served:
             try:
                 self.registry.end(key.id, visitor.to_dict(), reason)
-            except sqlite3.Error as error:  # it is in there since its first call
+            except sqlite3.Error as error:  # the registry has the session since its first call
                 log.warning("%s (%s): when and why a session ended is not noted.", NO_NOTE, error)
 
     def all(self) -> list[Visitor]:
-        """Those who came last first, then those that ended last, as far as somebody can start them again."""
+        """Return the open sessions, latest first, then the last ended ones that can be started again."""
         self.forget(self.clock())
         gone = [each for each in self.registry.recent(MOST_LISTED) if each.told["kind"] == "ticket" or stopped(each)]
         return [visitor for _, visitor in reversed(self.seen.values())] + [Visitor.of(each) for each in gone]
 
     def find(self, id: str) -> Visitor | None:
-        """The session of this id, also one that ended."""
+        """Return the session of this id, open or ended, or None."""
         self.forget(self.clock())
         found = next((visitor for _, visitor in self.seen.values() if visitor.key.id == id), None)
         gone = None if found else self.registry.find(id)
         return Visitor.of(gone) if gone else found
 
     def end(self, visitor: Visitor) -> Visitor:
-        """Let nobody into this session until it is started again, and keep nothing of its world."""
+        """End a session and discard its world; its clients are refused until it is started again."""
         self.registry.end(visitor.key.id, visitor.to_dict(), "stopped")
         self.seen.pop(visitor.key, None)
         gone = self.registry.find(visitor.key.id)
@@ -210,7 +210,7 @@ class Visitors:
         return Visitor.of(gone)
 
     def start(self, visitor: Visitor) -> Visitor:
-        """Let its clients in again, to a world as new."""
+        """Start an ended session again, in a new world."""
         self.registry.remove(visitor.key.id)
         self.seen.pop(visitor.key, None)
         return self.get(visitor.key)

@@ -1,4 +1,4 @@
-"""The cast that all servers of a world share: its people, their e-mail addresses, and the ids that cross servers."""
+"""People that all servers of a world share; their e-mail addresses are ids that several servers use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Person(Entity):
 
 @lru_cache(maxsize=4096)
 def cast(seed: int, count: int = 10) -> tuple[Person, ...]:
-    """The people of a world; the first one is the user. A larger cast begins with the same people."""
+    """Return the people of a world; the first one is the user. A larger `count` begins with the same people."""
     draw, people, taken = Draw("cast", seed), dict[str, Person](), set[str]()
     while len(people) < count:
         first, last = draw.choice(FIRST), draw.choice(LAST)
@@ -56,6 +56,6 @@ def cast(seed: int, count: int = 10) -> tuple[Person, ...]:
 
 
 def beginning(seed: int) -> datetime:
-    """When the sessions of a world begin: nine on a weekday morning of 2026 or 2027, the same for all its servers."""
+    """Return when the sessions of a world begin: 9:00 on a weekday of 2026 or 2027, the same for all its servers."""
     day = datetime(2026, 1, 5, 9) + timedelta(days=Draw("beginning", seed).integer(0, 699))
     return day - timedelta(days=max(0, day.weekday() - 4))

@@ -1,4 +1,4 @@
-"""The places that all servers of a world share: a town with its addresses, and the cities of the earth."""
+"""Places that all servers of a world share: a town with its addresses, and the cities of the earth."""
 
 from __future__ import annotations
 
@@ -87,14 +87,15 @@ class Place(Entity):
 
 
 def town(seed: int) -> City:
-    """The city in which the user of a world lives."""
+    """Return the city in which the user of a world lives."""
     return Draw("town", seed).choice(CITIES)
 
 
 @lru_cache(maxsize=1024)
 def places(seed: int, count: int = 40) -> tuple[Place, ...]:
-    """The places of the user's town: home, office, train station, airport, then others. A larger number begins with
-    the same ones, up to 1,000; no two have one name or one street address.
+    """Return the places of the user's town: home, office, train station, airport, then others.
+
+    A larger `count`, up to 1,000, begins with the same places. No two share a name or a street address.
     """
     draw, city = Draw("places", seed), town(seed)
     words, ids, names, streets = Words(draw), dict[str, None](), dict[str, None](), dict[str, None]()
@@ -125,7 +126,7 @@ def places(seed: int, count: int = 40) -> tuple[Place, ...]:
 
 
 def named(kind: PlaceKind, city: City, words: Words, taken: dict[str, None]) -> str:
-    """A name that no other place has."""
+    """Return a name that no other place has."""
     if kind in ("home", "office"):
         return kind.capitalize()
     if kind in ("train station", "airport"):
@@ -139,10 +140,10 @@ def named(kind: PlaceKind, city: City, words: Words, taken: dict[str, None]) -> 
 
 
 def home(seed: int) -> Place:
-    """Where the user lives."""
+    """Return the user's home."""
     return places(seed)[0]
 
 
 def office(seed: int) -> Place:
-    """Where the user works."""
+    """Return the user's office."""
     return places(seed)[1]

@@ -1,8 +1,8 @@
-"""Run a program that is not ours within limits, and leave none of its processes behind.
+"""Sandbox for third-party programs: runs one within resource limits and leaves none of its processes behind.
 
 Run it by its path, without the site's packages: `python -I -S process_sandbox.py <megabytes> -- <command> ...`.
-It must lead a process group of its own. It ends the group when the program ends, when it is told to, or when the
-process that started it is gone.
+It must lead its own process group. It ends the group when the program ends, on SIGTERM, or when the process that
+started it is gone.
 """
 
 import ctypes
@@ -27,14 +27,14 @@ def main(arguments: list[str]) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         end_with_parent(signal.SIGKILL)
         become(command, int(megabytes))
-    for descriptor in (0, 1, 2):  # or nobody would see that the program has closed its own
+    for descriptor in (0, 1, 2):  # otherwise nobody would notice that the program has closed its own
         os.close(descriptor)
     os.waitpid(child, 0)
     end_all()
 
 
 def end_with_parent(number: int) -> None:
-    """Be told by this signal when the process that started this one is gone."""
+    """Have this signal sent to this process when the one that started it is gone (Linux only)."""
     if sys.platform == "linux":
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
@@ -60,7 +60,7 @@ def become(command: list[str], megabytes: int) -> None:
 
 
 def end_all() -> None:
-    """End the group, if it is ours, and with it this process."""
+    """Kill the process group if this process leads it, and with it this process."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""python -m mcp_servers.reference: the pages of docs/servers, one per server, from what the code says."""
+"""Generator of the pages in docs/servers, one per server, from the code: `python -m mcp_servers.reference`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kit import Server, Tool
 from .kit.server import ids_in
 
 PAGES = Path(__file__).parents[1] / "docs" / "servers"
-LONGEST = 5  # tools of a chain that are counted
+LONGEST = 5  # tools in each counted chain
 MOST_CHAINS = 50_000
 ABOUT = """Generated from the code by `make reference`. *Refusals* are the errors that depend on the state, without
 unknown ids and malformed arguments. *Chains* counts the sequences of five different tools in which each
@@ -31,7 +31,7 @@ returns an id that the next one requires.
 @dataclass(frozen=True)
 class Refusal:
     code: str
-    message: str  # with {...} where it names something
+    message: str  # {...} marks a value
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def pages() -> dict[str, str]:
-    """By file name, what each page says; `index.md` holds the table of all servers."""
+    """Return the text of each page by file name; `index.md` has the table of all servers."""
     return {"index.md": index(), **{f"{server.name}.md": page(server) for server in SERVERS.values()}}
 
 
@@ -76,7 +76,7 @@ def page(server: Server[Any]) -> str:
 
 
 def policy_of(server: Server[Any]) -> str:
-    """The server's policy, as a section of its page."""
+    """Return the server's policy as a section of its page."""
     lines = [line for line in server.policy.strip().splitlines() if not line.startswith("# ")]
     text = "\n".join(f"#{line}" if line.startswith("## ") else line for line in lines).strip()
     return f"## Policy\n\n{text}" if text else ""
@@ -99,7 +99,7 @@ def parameter_row(tool: Tool, name: str, schema: dict[str, Any]) -> str:
 
 
 def type_of(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """A JSON type in a few words, with its bounds."""
+    """Describe a JSON type in a few words, with its bounds."""
     match schema:
         case {"$ref": str(ref)}:
             return type_of(definitions[ref.rsplit("/", 1)[-1]], definitions)
@@ -122,7 +122,7 @@ def type_of(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 @cache
 def refusals(server: Server[Any]) -> tuple[Refusal, ...]:
-    """Every ToolError that the server's code raises, by code, with the first message it is raised with."""
+    """Return every ToolError that the server's code raises, sorted by code, each with its first message."""
     found: dict[str, Refusal] = {}
     for path in sorted(Path(inspect.getfile(server.seed)).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -133,14 +133,14 @@ def refusals(server: Server[Any]) -> tuple[Refusal, ...]:
 
 
 def codes(node: ast.expr) -> Iterator[str]:
-    """The codes an expression may be: a text, or one of several."""
+    """Yield the codes that an expression can evaluate to: one string, or one of several."""
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.replace("_", "").isalnum():
             yield part.value
 
 
 def message(node: ast.expr) -> str:
-    """A message as it is written, with the names of what is filled in."""
+    """Return a message as it is written in the source, with the names of its values."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -152,8 +152,9 @@ def message(node: ast.expr) -> str:
 
 
 def chains(server: Server[Any], longest: int = LONGEST) -> int:
-    """In how many ways so many different tools follow one another, each giving an id that the next one needs; counting
-    ends one above MOST_CHAINS.
+    """Count the sequences of `longest` different tools in which each returns an id that the next one needs.
+
+    Counting ends one above MOST_CHAINS.
     """
     tools = list(server.tools.values())
     after = {

@@ -1,7 +1,7 @@
-"""A registry of the sessions that a gateway has served, so that none that is gone is answered from a new world.
+"""Registry of the sessions that a gateway has served, so that an ended one is never answered from a new world.
 
-It is an SQLite file, or in memory where no file is named. A session is in it from its first call on. What ended is
-forgotten after `LAPSE` days, and the oldest first when there are more than `MOST`.
+It is an SQLite file, or in memory if no file is given. A session is in it from its first call on. Ended sessions are
+deleted after `LAPSE` days, and the oldest first if there are more than `MOST`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INDEX = "CREATE INDEX IF NOT EXISTS by_end ON session (ended)"
 
 
 class EndedSession(NamedTuple):
-    """What was known of a session when it ended, at a moment in seconds since 1970, and why it did."""
+    """A session's last known state, when it ended in seconds since 1970, and why."""
 
     told: dict[str, Any]
     ended: float
@@ -31,9 +31,9 @@ class EndedSession(NamedTuple):
 
 
 class SessionRegistry:
-    """Sessions by id; those that an earlier gateway left open in the file ended with it.
+    """Sessions by id; those that an earlier gateway left open in the file count as ended.
 
-    Every method raises sqlite3.Error where the file cannot be read or written.
+    Every method raises sqlite3.Error if the file can't be read or written.
     """
 
     def __init__(self, path: Path | None, wall: Callable[[], float], most: int = MOST):
@@ -43,27 +43,27 @@ class SessionRegistry:
         self.database.execute("DELETE FROM session WHERE ended < ?", [wall() - LAPSE * DAY])
 
     def add(self, id: str, told: dict[str, Any]) -> None:
-        """Note that a session is served."""
+        """Record that a session is served."""
         self.database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, NULL, NULL)", [id, json.dumps(told)])
 
     def end(self, id: str, told: dict[str, Any], reason: Reason) -> None:
-        """Note that a session is gone, and why."""
+        """Record that a session has ended, and why."""
         row = [id, json.dumps(told), self.wall(), reason]
         self.database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", row)
         oldest = "SELECT id FROM session WHERE ended IS NOT NULL ORDER BY ended DESC, rowid DESC LIMIT -1 OFFSET ?"
         self.database.execute(f"DELETE FROM session WHERE id IN ({oldest})", [self.most])
 
     def remove(self, id: str) -> None:
-        """Let the session be served again."""
+        """Remove a session, so that it can be served again."""
         self.database.execute("DELETE FROM session WHERE id = ?", [id])
 
     def find(self, id: str) -> EndedSession | None:
-        """The session of this id, for a gateway that does not have it open, or None when it was never served."""
+        """Return the session of this id, which the gateway does not have open, or None if it was never served."""
         found = self.database.execute("SELECT told, ended, reason FROM session WHERE id = ?", [id]).fetchone()
         return None if found is None else read(found)
 
     def recent(self, most: int) -> list[EndedSession]:
-        """Those that ended last."""
+        """Return up to `most` of the sessions that ended last."""
         query = "SELECT told, ended, reason FROM session WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT ?"
         return [read(row) for row in self.database.execute(query, [most])]
 
@@ -72,13 +72,13 @@ class SessionRegistry:
 
 
 def read(row: tuple[str, float | None, Reason | None]) -> EndedSession:
-    """A row as a session; where its end could not be written, as one that was idle."""
+    """Return a row as an ended session; if its end could not be written, as one that was idle."""
     told = json.loads(row[0])
     return EndedSession(told, row[1] or told["used"], row[2] or "idle")
 
 
 def opened(path: Path | None) -> sqlite3.Connection:
-    """The database in a file of this user alone. A damaged file is put aside and a new one begun."""
+    """Open the database in a file that only this user can read. A damaged file is renamed and a new one created."""
     if path is None:
         return connected(":memory:")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def opened(path: Path | None) -> sqlite3.Connection:
     try:
         return connected(str(path))
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):  # no room, or no permission: the file may be well
+        if isinstance(error, sqlite3.OperationalError):  # a full disk or missing permission: the file may be intact
             raise
         aside = path.replace(path.with_suffix(".damaged"))
         log.warning("%s was damaged and is now %s: sessions served before count as new.", path, aside.name)

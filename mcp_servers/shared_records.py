@@ -1,4 +1,4 @@
-"""The ids, besides people and places, that more than one server of a world knows, with the facts they agree on."""
+"""Records, besides people and places, that several servers of a world share: invoices and flight bookings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ids(prefix: str, seed: int) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def invoices(seed: int, count: int = 12) -> tuple[Invoice, ...]:
-    """The invoices of a world, newest last is not promised; a larger number begins with the same ones."""
+    """Return the invoices of a world, in no particular order; a larger `count` begins with the same ones."""
     draw, today, people = Draw("invoices", seed), beginning(seed).date(), cast(seed, 40)[1:]
     found, names = list[Invoice](), ids("IVC", seed)
     for _ in range(count):
@@ -72,7 +72,7 @@ def invoices(seed: int, count: int = 12) -> tuple[Invoice, ...]:
 
 @lru_cache(maxsize=1024)
 def bookings(seed: int, count: int = 3) -> tuple[Booking, ...]:
-    """The flights the user has booked before the session begins, from the user's town; each on a day to come."""
+    """Return the flights that the user has booked before the session, from the user's town, each on a future day."""
     draw, here, names = Draw("bookings", seed), town(seed), ids("BKG", seed)
     others = [city for city in CITIES if city != here]
     return tuple(

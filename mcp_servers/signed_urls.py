@@ -1,4 +1,4 @@
-"""Signed addresses: who holds one comes into one session of a gateway, whose seed and size the signature fixes."""
+"""Signed URLs: each grants access to one session of a gateway, whose seed and size the signature fixes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SHORTEST = 32  # characters of a secret
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a signed address grants: one session, in the world of this seed and size.
+    """Content of a signed URL: one session, in the world of this seed and size.
 
-    `owner` says whose session it is, in words of whoever signed it; nobody's where it is empty.
+    `owner` is a label that the signer chooses; it is empty if the session has no owner.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Ticket:
 
     @classmethod
     def read(cls, token: str, secret: bytes) -> Ticket | None:
-        """The ticket of a token that was signed with this secret, else None."""
+        """Return the ticket of a token that was signed with this secret, else None."""
         try:
             text, mark = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
         except (ValueError, binascii.Error):
@@ -54,7 +54,7 @@ def tag(secret: bytes, text: bytes) -> bytes:
 
 
 def secret_of(path: Path) -> bytes:
-    """The secret in a file that only its owner can read, made now when there is none. Raises OSError, ValueError."""
+    """Read the secret from a file, or create one that only its owner can read. Raises OSError, ValueError."""
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             file.write(secrets.token_hex(32))

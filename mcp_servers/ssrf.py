@@ -1,18 +1,18 @@
-"""Which addresses are out on the internet: what users name may lead there, and not into the site's own network."""
+"""SSRF protection: addresses that users enter may be on the public internet, but not inside the site's own network."""
 
 from __future__ import annotations
 
 import ipaddress
 
-UNICAST = ipaddress.ip_network("2000::/3")  # all that is out there of IPv6; the rest is local or stands for something
+UNICAST = ipaddress.ip_network("2000::/3")  # global unicast addresses; the rest of IPv6 is local or reserved
 
-SPECIAL = [  # which some versions of Python call global
+SPECIAL = [  # networks that some versions of Python wrongly call global
     ipaddress.ip_network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "2001::/23")
 ]
 
 
 def is_public(address: str) -> bool:
-    """Whether it is one host of the internet, also where it wraps another address. Raises ValueError for no address."""
+    """Return whether an address, or the IPv4 address inside it, is public. Raises ValueError if it is no address."""
     found = ipaddress.ip_address(address.split("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         inside = found.ipv4_mapped or found.sixtofour

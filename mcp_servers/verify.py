@@ -1,7 +1,7 @@
-"""python -m mcp_servers.verify banking: whether a server keeps the laws on random walks, and replays them, as JSON.
+"""Invariant checks of servers on random walks, with results as JSON: `python -m mcp_servers.verify banking`.
 
-What the test suite proves at length (tests/mcp_servers/test_laws.py) is looked at here on the very code that a site
-runs: a few walks in small and default worlds, each held against five laws, then replayed in a fresh session.
+The test suite checks the same at length (tests/mcp_servers/test_laws.py); this checks the code that a site runs: a few
+walks in small and default worlds, each checked against five laws, then replayed in a fresh session.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MOST_FAULTS = 20
 
 @dataclass(frozen=True)
 class Checked:
-    """What was done on a server, and the faults found, none of a good one.
+    """Result of checking a server; `faults` is empty if it passed.
 
-    `certificate` names the replies and the states of all walks: equal on every machine with the same code. `rows` are
-    counted in the world of seed 1, by size.
+    `certificate` is a digest of the replies and states of all walks, equal on every machine with the same code. `rows`
+    are counted in the world of seed 1, by size.
     """
 
     server: str
@@ -45,7 +45,7 @@ class Checked:
     walks: int
     calls: int
     refused: int
-    tools: int  # that did what was asked at least once
+    tools: int  # that succeeded at least once
     certificate: str
     rows: dict[str, int]
     seconds: float
@@ -56,7 +56,7 @@ class Checked:
 
 
 def check(server: Server[Any]) -> Checked:
-    """Walk, hold every step against the laws, replay; some seconds of one core."""
+    """Run the walks, check every step against the laws and replay them; takes some seconds of one core."""
     begun, certificate = time.perf_counter(), blake2b(digest_size=16)
     broken, faults, done, calls, refused = Counter[str](), [], set[str](), 0, 0
     for size, seed, steps in WALKS:
@@ -89,7 +89,7 @@ def check(server: Server[Any]) -> Checked:
 def walk(
     server: Server[Any], session: Session[Any], steps: int, seed: int, size: str
 ) -> tuple[list[Call], list[tuple[str, str]]]:
-    """The calls made, and each law that a step broke, with where."""
+    """Return the calls made, and each law that a step broke with the place."""
     walker = Walker(server.tools, [session.state], server.name, seed, size, "")
     found, made, digests = [], [], [session.state.full_digest()]
     for number in range(1, steps + 1):
@@ -104,7 +104,7 @@ def walk(
 
 
 def broken_by(server: Server[Any], session: Session[Any], step: Step[Any], before: str, full: str) -> list[str]:
-    """The laws that one step broke."""
+    """Return the laws that one step broke."""
     assert step.reply is not None
     quiet = not step.reply.ok or not server.tools[str(step.tool)].writes
     held = {
@@ -118,8 +118,8 @@ def broken_by(server: Server[Any], session: Session[Any], step: Step[Any], befor
 def replayed(
     server: Server[Any], session: Session[Any], made: list[Call], seed: int, size: str
 ) -> list[tuple[str, str]]:
-    """Where a fresh session in the same world goes another way."""
-    again = Session.start(server, server.seed(seed, size).settle())  # not the opening that sessions share
+    """Return where a replay in a fresh session of the same world differs; empty if it does not."""
+    again = Session.start(server, server.seed(seed, size).settle())  # a newly built world, not the shared initial state
     for number, (call, step) in enumerate(zip(made, session.history()[1:], strict=True), 1):
         if again.call(*call) != step.reply:
             return [("replay", f"call {number}, {call[0]}")]
@@ -127,7 +127,7 @@ def replayed(
 
 
 def main(arguments: list[str]) -> int:
-    """Print what was found, one line of JSON a server; 1 when any law is broken, 2 for a server that is not there."""
+    """Print one line of JSON per server. Return 1 if any law is broken, 2 for an unknown server."""
     names = arguments or list(SERVERS)
     if unknown := [name for name in names if name not in SERVERS]:
         print(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.", file=sys.stderr)

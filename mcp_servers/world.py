@@ -18,9 +18,10 @@ MOST_TRIED = 10_000  # calls whose repetitions a world with a bounded history co
 
 
 class World:
-    """One caller's sessions, by server, and the time it is in all of them.
+    """One caller's sessions by server, and the clock that they share.
 
-    With `faults`, calls meet them, and `injected` lists those they met. `history_limit` is that of its sessions.
+    If `faults` is set, faults are injected into calls, and `injected` lists them. `history_limit` applies to every
+    session.
     """
 
     __slots__ = ("faults", "history_limit", "injected", "now", "seed", "sessions", "size", "tried", "tries")
@@ -30,7 +31,7 @@ class World:
         self.faults: Faults | None = None
         self.history_limit: int | None = None
         self.injected: tuple[Injected, ...] = ()
-        self.tried: dict[bytes, int] = {}  # how often each call was made that could meet a fault, by its digest
+        self.tried: dict[bytes, int] = {}  # how often each call that can meet a fault was made, by its digest
         self.tries = 0
 
     @classmethod
@@ -42,7 +43,7 @@ class World:
         faults: Faults | None = None,
         history_limit: int | None = None,
     ) -> World:
-        """A new world. Raises KeyError for a server that is not in the catalogue, ValueError when none is named."""
+        """Open a new world. Raises KeyError for a server that is not in the catalogue, ValueError if none is given."""
         if not servers:
             raise ValueError("A world has at least one server.")
         sessions = {name: SERVERS[name].open(seed, size, history_limit) for name in servers}
@@ -69,7 +70,7 @@ class World:
         return reply
 
     def fault(self, session: Session[Any], name: str, arguments: Arguments) -> Reply | None:
-        """What a call is answered that meets a fault; None when it goes as usual, if slowly."""
+        """Return the reply to a call that meets a fault; None if the call runs normally or is only slow."""
         assert self.faults
         try:
             call = (name, canonical(arguments))
@@ -87,7 +88,7 @@ class World:
         return session.note(name, arguments, refused(kind))
 
     def count(self, name: str, arguments: str) -> int:
-        """Count a call that can meet a fault; returns how often it was made, this time included."""
+        """Count a call that can meet a fault. Return how often it was made, including this time."""
         self.tries += 1
         call = blake2b(f"{name}\0{arguments}".encode(), digest_size=16).digest()
         times = self.tried[call] = self.tried.pop(call, 0) + 1
@@ -96,19 +97,19 @@ class World:
         return times
 
     def fork(self) -> World:
-        """Another world that starts where this one is; neither sees what the other does next."""
+        """Return another world in the state of this one; neither sees what the other does next."""
         twin = World(self.seed, self.size, {name: one.fork() for name, one in self.sessions.items()}, self.now)
         twin.faults, twin.history_limit = self.faults, self.history_limit
         twin.injected, twin.tried, twin.tries = self.injected, self.tried.copy(), self.tries
         return twin
 
     def digest(self) -> str:
-        """32 hex digits that are equal exactly when the world's time and the rows of all its servers are."""
+        """Return 32 hex digits that are equal exactly when the world's time and the rows of all its servers are."""
         tables = ";".join(f"{name}={self.sessions[name].state.tables_digest()}" for name in sorted(self.sessions))
         return blake2b(f"{self.now.isoformat()};{tables}".encode(), digest_size=16).hexdigest()
 
     def known_by_heart(self) -> dict[tuple[str, str], str]:
-        """What the user of this world knows though no tool tells it: by id and parameter name."""
+        """Return what the user of this world knows but no tool reveals, by id and parameter name."""
         return {
             key: value
             for session in self.sessions.values()
@@ -116,14 +117,14 @@ class World:
         }
 
     def tools(self) -> dict[str, Tool]:
-        """The tools of all servers of this world, by name."""
+        """Return the tools of all servers of this world by name."""
         return {name: tool for session in self.sessions.values() for name, tool in session.server.tools.items()}
 
 
 def replay(
     seed: int, servers: tuple[str, ...], size: str, calls: Iterable[tuple[str, Arguments]]
 ) -> tuple[list[Reply], str]:
-    """What these calls answer in a new world, and the world's digest after them."""
+    """Make these calls in a new world. Return their replies and the world's digest after them."""
     world = World.open(seed, servers, size)
     replies = [world.call(name, arguments) for name, arguments in calls]
     return replies, world.digest()

@@ -247,7 +247,7 @@ def option_parser() -> argparse.ArgumentParser:
 
 
 def read_options(argv: Sequence[str] | None) -> tuple[Options, bool]:
-    """Return the options and whether to start afresh; an invalid value ends the program with a one-line error."""
+    """Return the options and whether to start over; an invalid value ends the program with a one-line error."""
     parser = option_parser()
     given = vars(parser.parse_args(argv))
     fresh = given.pop("fresh")

@@ -1,4 +1,4 @@
-"""Everything a server is made of: entities in tables, tools over a state, a seed, sessions."""
+"""Building blocks of a server: entities in tables, tools over a state, seeds, sessions."""
 
 from .errors import NotFound, ServerFailed, ToolError
 from .rng import Draw, is_held_out, is_held_out_seed

@@ -1,4 +1,4 @@
-"""Arguments as they come in: JSON from a stranger, with limits; and every fault of a call named in our own words."""
+"""Validation of tool arguments: untrusted JSON within limits, and every fault of a call in our own wording."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ PROBLEMS = {
 
 
 def canonical(arguments: str | dict[str, Any]) -> str:
-    """The arguments as canonical JSON: sorted keys, no spaces, whole floats as integers.
+    """Return the arguments as canonical JSON: sorted keys, no spaces, whole floats as integers.
 
-    Raises ToolError for what no tool should ever see: not JSON, not an object, NaN, too deep, too long, too large.
+    Raises ToolError for input that no tool should see: not JSON, not an object, NaN, too deep, too long, too large.
     """
     if arguments in ("{}", {}):
         return "{}"
@@ -66,9 +66,9 @@ def canonical(arguments: str | dict[str, Any]) -> str:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """A value with its keys sorted and whole floats as integers: JSON makes no difference between 3 and 3.0.
+    """Return a value with sorted keys and whole floats as integers, because JSON does not distinguish 3 from 3.0.
 
-    Raises ToolError for one that is nested too deep, too long or too large.
+    Raises ToolError for a value that is nested too deep, too long or too large.
     """
     kind = type(value)
     if kind is str:
@@ -97,7 +97,7 @@ def clean(value: Any, depth: int = 0) -> Any:
 
 
 def faults(errors: list[ErrorDetails]) -> list[dict[str, str]]:
-    """Every fault once: where it is, and what must hold there."""
+    """Return every fault once: where it is, and what must hold there."""
     found: dict[str, str] = {}
     for error in errors:
         parameter, *inner = error["loc"] or ("arguments",)
@@ -114,5 +114,5 @@ def faults(errors: list[ErrorDetails]) -> list[dict[str, str]]:
 
 
 def is_branch(part: object) -> bool:
-    """Whether a piece of a location names a branch of a union rather than a place in the arguments."""
+    """Return whether a part of an error's location names a branch of a union, not a place in the arguments."""
     return isinstance(part, str) and (part in ("str", "int", "float", "bool", "none") or "[" in part)

@@ -1,8 +1,8 @@
-"""The ways a tool may refuse, and what a server of others may break with. Anything else a tool raises is a bug."""
+"""Errors of tools and of third-party servers. Any other exception from a tool is a bug."""
 
 
 class ToolError(Exception):
-    """A refusal the caller can act on: a stable code, and a sentence that says what is the case and what to do."""
+    """Refusal that the caller can act on: a stable code, and a sentence that says what is wrong and what to do."""
 
     def __init__(self, code: str, message: str):
         super().__init__(message)
@@ -10,11 +10,11 @@ class ToolError(Exception):
 
 
 class NotFound(ToolError):
-    """Something was named that is not there."""
+    """Refusal of a call that names something that does not exist."""
 
     def __init__(self, message: str):
         super().__init__("not_found", message)
 
 
 class ServerFailed(Exception):
-    """A server could not be started, reached or understood, or did not answer in time; says which and what to do."""
+    """Failure to start, reach or understand a server in time; the message names the server and says what to do."""

@@ -15,7 +15,7 @@ DAYS_AHEAD = 3
 
 
 def example_task(server: Server[Any], state: State) -> str:
-    """Return what the user could ask for: the first change that the rows and the tools' examples can fill."""
+    """Return an example request, from the first tool, writing tools first, whose arguments can all be filled."""
     rows, phrases = first_rows(state), known_phrases(server)
     for tool in sorted(server.tools.values(), key=lambda tool: (not tool.writes, not tool.consumes)):
         values = {name: value_for(tool, name, state, rows) for name in tool.required}
@@ -26,12 +26,12 @@ def example_task(server: Server[Any], state: State) -> str:
 
 
 def known_phrases(server: Server[Any]) -> Mapping[str, ToolPhrases]:
-    """Return the phrases of a server's tools; none where it has no such file."""
+    """Return the phrases of a server's tools; empty if it has no phrase file."""
     return load(server.folder).tools if (server.folder / FILE).exists() else {}
 
 
 def first_rows(state: State) -> dict[str, Entity]:
-    """By id type, the first row of the table with such ids."""
+    """Return by id type the first row of the table with such ids."""
     found: dict[str, Entity] = {}
     for name, row_type in state.row_types().items():
         id_type = get_type_hints(row_type)["id"].__name__
@@ -42,7 +42,7 @@ def first_rows(state: State) -> dict[str, Entity]:
 
 
 def value_for(tool: Tool, name: str, state: State, rows: dict[str, Entity]) -> str | None:
-    """What a person would say for this parameter; None when only the user can know it."""
+    """Return what a person would say for this parameter; None if only the user can know it."""
     schema = tool.input_schema["properties"][name]
     if name in tool.sensitive:
         return None
@@ -61,6 +61,6 @@ def value_for(tool: Tool, name: str, state: State, rows: dict[str, Entity]) -> s
 
 
 def label(row: Entity) -> str:
-    """What a row is called, as its type says."""
+    """Return a row's label, from the template of its type."""
     fields = {name: getattr(row, name) for name in get_type_hints(type(row))}
     return row.__label__.format(**fields)

@@ -1,7 +1,7 @@
-"""The same servers over MCP, with the official SDK. What a caller reads is byte for byte what a direct call says.
+"""Adapter that serves the servers over MCP with the official SDK; replies are byte for byte those of direct calls.
 
 The protocol of 2026-07-28 is stateless, so a session is named by the request's metadata, `prove/session`. Seed, reset
-and fork are not reachable from here: an agent may use the tools, read policy and state, and nothing else.
+and fork are not reachable from here: an agent can use the tools, read policy and state, and nothing else.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ SESSION = "prove/session"
 MOST_SESSIONS, MOST_CLOSED = 1_000, 100_000
 CROWD = f"more than {MOST_SESSIONS:,} others were used since"
 LONGEST_NAME = 200
-PAGE = 50  # tools of one answer to tools/list
+PAGE = 50  # tools in one response to tools/list
 ROWS = 200  # rows of one table that its resource shows
 TASK = "example-task"
 
 
 class Caller(Protocol):
-    """Whose sessions a request is about; `delay`: seconds by which the answer to the last call is to be late."""
+    """Caller whose sessions a request uses; `delay` is in seconds and delays the response to the last call."""
 
     delay: float
 
@@ -81,7 +81,7 @@ class Alone:
 
 
 class Sessions:
-    """The sessions of one server by name; the one unused for longest goes when there are too many, and stays gone."""
+    """Sessions of one server by name; if there are too many, the least recently used one is closed for good."""
 
     def __init__(self, server: Server[Any], seed: int, size: str):
         self.server, self.seed, self.size = server, seed, size
@@ -89,7 +89,7 @@ class Sessions:
         self.closed: OrderedDict[str, None] = OrderedDict()
 
     def get(self, name: str) -> Session[Any]:
-        """The session of this name, opened now if there was none. Raises MCPError for one that is gone."""
+        """Return the session of this name, opening it if there is none. Raises MCPError for one that was closed."""
         if name in self.closed:
             raise MCPError(
                 INVALID_PARAMS, f"This session was closed, because {CROWD}. Set {SESSION!r} to another name."
@@ -105,7 +105,7 @@ class Sessions:
 
 
 def describe(tool: Tool, name: str = "") -> McpTool:
-    """A tool as MCP lists it, under its own name unless another is given."""
+    """Return a tool as MCP lists it, under its own name unless another is given."""
     return McpTool(
         name=name or tool.name,
         description=tool.description,
@@ -126,21 +126,21 @@ def describe(tool: Tool, name: str = "") -> McpTool:
 
 
 def wire(server: Server[Any], seed: int = 0, size: str = "default") -> McpServer[Any]:
-    """One server as an MCP server object, to be run on a transport or called in process."""
+    """Wrap one server as an MCP server object, to run on a transport or to call in process."""
     sessions = Sessions(server, seed, size)
     return endpoint(server.name, [server], lambda context: Alone(sessions.get(named(context.meta) or "default")))
 
 
 def endpoint(name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], Caller]) -> McpServer[Any]:
-    """Some servers as one MCP server; the tools of several are called `server__tool`.
+    """Wrap servers as one MCP server; if there are several, their tools are called `server__tool`.
 
-    `caller` finds the caller of a request by its context; what it raises as MCPError is told to the client.
+    `caller` returns the caller of a request from its context; an MCPError that it raises is sent to the client.
     """
     return Endpoint(name, servers, caller).server
 
 
 class Endpoint:
-    """What an MCP client can list, call and read."""
+    """MCP endpoint over some servers: what a client can list, call and read."""
 
     def __init__(
         self, name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], Caller], *, plain: bool = False
@@ -249,7 +249,7 @@ def answer(reply: Reply) -> CallToolResult:
 
 
 def place(cursor: str | None, most: int) -> int:
-    """Where a page begins. Raises MCPError for a cursor that no answer gave."""
+    """Return the position at which a page begins. Raises MCPError for a cursor that no response gave."""
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 6 or not 0 < int(cursor) < most:
@@ -268,13 +268,13 @@ def text_of(uri: str, mime: str, text: str) -> ReadResourceResult:
 
 
 def overview(state: State) -> dict[str, Any]:
-    """What time it is and how many rows each table has."""
+    """Return the current time and the number of rows in each table."""
     tables = {name: sum(1 for _ in rows) for name, rows in state.tables().items()}
     return {"now": minute_text(state.now), "tables": tables}
 
 
 def rows_of(server: Server[Any], state: State, table: str) -> dict[str, Any]:
-    """The first rows of a table, without what only the user may know."""
+    """Return the first rows of a table, without the values that only the user may know."""
     secret = {name for tool in server.tools.values() for name in tool.sensitive}
     rows = list(state.tables()[table])
     told = [as_json(state.row_types()[table], row) for row in rows[:ROWS]]
@@ -283,7 +283,7 @@ def rows_of(server: Server[Any], state: State, table: str) -> dict[str, Any]:
 
 
 def named(meta: Any) -> str:
-    """The session that a request's metadata names, or "". Raises MCPError for a name that is none."""
+    """Return the session that a request's metadata names, or "". Raises MCPError for an invalid name."""
     values = meta if isinstance(meta, dict) else getattr(meta, "model_extra", None) or {}
     name = values.get(SESSION, "")
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
@@ -292,7 +292,7 @@ def named(meta: Any) -> str:
 
 
 async def serve_stdio(server: Server[Any], seed: int, size: str) -> None:
-    """Serve over standard input and output until the client goes."""
+    """Serve over standard input and output until the client disconnects."""
     app = wire(server, seed, size)
     async with stdio_server() as (read, write):
         await app.run(read, write, app.create_initialization_options())

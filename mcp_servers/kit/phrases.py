@@ -84,7 +84,7 @@ class EntityPhrases:
 class ValuePhrases:
     """How the value of a parameter or field is said: as money (from cents), with a unit, quoted, or by paraphrase.
 
-    `days` is where the days lie that somebody names for it: soon, in the past, or years ahead.
+    `days` says where the days lie that people name for it: soon, in the past, or years ahead.
     """
 
     __pydantic_config__ = STRICT
@@ -96,7 +96,7 @@ class ValuePhrases:
 
 
 def apart(given: Any) -> Any:
-    """Put the keys that are no setting, which are the words for a choice, under `words`."""
+    """Move the keys that are not settings, which are paraphrases of choices, under `words`."""
     if not isinstance(given, dict):
         return given
     settings = {key: given[key] for key in ("money", "unit", "quoted", "days") if key in given}
@@ -105,7 +105,7 @@ def apart(given: Any) -> Any:
 
 @dataclass(frozen=True)
 class Situation:
-    """Why somebody asks for some of these tools: whole sentences, without a value."""
+    """Reasons for which somebody uses some of these tools: whole sentences, without values."""
 
     __pydantic_config__ = STRICT
     tools: tuple[str, ...]
@@ -141,7 +141,7 @@ def load(folder: Path) -> Phrases:
     """Read a server's phrases.
 
     Raises:
-        PhraseError: the file is not there, is no TOML, or has a table or key that is unknown or of another type.
+        PhraseError: the file is missing, is not TOML, or has a table or key that is unknown or of the wrong type.
     """
     return read(folder / FILE, Phrases)
 

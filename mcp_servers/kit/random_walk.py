@@ -1,4 +1,4 @@
-"""Random walks: calls a stranger might make who reads schemas and results, mostly sensible, partly not."""
+"""Random walks: tool calls drawn from schemas and earlier results, most of them sensible and some faulty."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MINUTE, DAY, STEPS = timedelta(minutes=1), timedelta(days=1), (-1, 0, 0, 1)
 
 
 class Walker:
-    """Draws calls on some tools, with values learned from the results it is shown."""
+    """Generator of tool calls that reuses values from the results it has seen."""
 
     def __init__(self, tools: Mapping[str, Tool], states: Iterable[State], *key: object):
         self.tools, self.draw = dict(tools), Draw("walk", *key)
         self.now = max(state.now for state in states)
         self.seen: dict[str, list[Any]] = {}
-        self.ready: list[Tool] = []  # those that can be called with what has been seen, when so many keys are `known`
+        self.ready: list[Tool] = []  # tools that can be called with the `known` keys seen so far
         self.known = -1
         self.secrets = secrets(self.tools, states)
 
     def next(self) -> Call:
-        """A tool that can be called with what has been seen, or at times any tool; and arguments for it."""
+        """Return a tool that can be called with the values seen, or now and then any tool, and its arguments."""
         if len(self.seen) != self.known:
             self.known, seen = len(self.seen), self.seen.keys()
             self.ready = [tool for tool in self.tools.values() if tool.consumes <= seen]
@@ -45,7 +45,7 @@ class Walker:
         return tool.name, json.dumps(self.arguments(tool))
 
     def walk(self, session: Session[Any]) -> Step[Any]:
-        """Make one more call of the session and learn from what it answers."""
+        """Make one more call in the session and learn from its reply."""
         name, arguments = self.next()
         reply = session.call(name, arguments)
         self.now = session.state.now
@@ -54,7 +54,7 @@ class Walker:
         return session.head
 
     def learn(self, name: str, text: str) -> None:
-        """Keep the ids and field values of a result."""
+        """Store the ids and field values of a result."""
         for key, value in extract_values(self.tools[name].result_type, json.loads(text)):
             values = self.seen.setdefault(key, [])
             if value not in values:
@@ -71,7 +71,7 @@ class Walker:
         return given
 
     def spoil(self, given: dict[str, Any]) -> None:
-        """One fault: an argument missing, one too many, or a value that does not belong."""
+        """Add one fault: a missing argument, an extra one, or a wrong value."""
         name = self.draw.choice(sorted(given)) if given else "extra"
         if name in given and self.draw.chance(0.3):
             del given[name]
@@ -79,7 +79,7 @@ class Walker:
             given[name] = self.draw.choice(WRONG)
 
     def value(self, tool: Tool, name: str, schema: Mapping[str, Any]) -> Any:
-        """A value for a parameter: an id or text seen before where one is meant, else one that fits the schema."""
+        """Return a value for a parameter: an id or text seen before if one is meant, else one that fits the schema."""
         if name in tool.sensitive:
             known = self.secrets[name]
         elif name in tool.ids:
@@ -90,7 +90,7 @@ class Walker:
         return self.fit(schema, tool.input_schema.get("$defs", {}), [one for one in known if isinstance(one, str)])
 
     def fit(self, schema: Mapping[str, Any], defs: Mapping[str, Any], known: list[str]) -> Any:
-        """A value of this schema; `known` are the strings that mean something here."""
+        """Return a value of this schema; `known` are the strings that mean something here."""
         match schema:
             case {"$ref": str(ref)}:
                 return self.fit(defs[ref.rsplit("/", 1)[-1]], defs, known)
@@ -117,7 +117,7 @@ class Walker:
         return self.text(schema, known)
 
     def moment(self) -> datetime:
-        """One soon or far, or one next to a moment seen: limits are where rules go wrong."""
+        """Return a time that is near, far, or next to a time seen, because rules fail at their limits."""
         if self.seen.get(MOMENTS) and self.draw.chance(NEAR):
             return parse_instant(self.draw.choice(self.seen[MOMENTS])) + self.draw.choice(STEPS) * MINUTE
         minutes = self.draw.choice((-60, 15, 60, 90, 24 * 60, self.draw.integer(0, 20_000)))
@@ -143,7 +143,7 @@ class Walker:
 
 
 def extract_values(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """The ids in a result by type, and its texts and numbers by field: ("AccountId", "ACC-1"), (".kind", "loan")."""
+    """Yield the ids in a result by type, and texts and numbers by field: ("AccountId", "ACC-1"), (".kind", "loan")."""
     if value is None:
         return
     if isinstance(hint, NewType):
@@ -169,18 +169,18 @@ def extract_values(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
 
 @cache
 def fields_of(kind: Any) -> tuple[tuple[str, Any, str, bool], ...]:
-    """The fields of a row: name, type, the key of its values, and whether there is more in it than a plain value."""
+    """Return the fields of a row: name, type, the key of its values, and whether the type holds ids or rows."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple((name, part, f".{name}", is_deep(part)) for name, part in hints.items())
 
 
 def is_deep(hint: Any) -> bool:
-    """Whether a type holds ids or rows."""
+    """Return whether a type holds ids or rows."""
     return isinstance(hint, NewType) or dataclasses.is_dataclass(hint) or any(map(is_deep, get_args(hint)))
 
 
 def limits(value: str | int) -> Iterator[tuple[str, Any]]:
-    """Numbers, moments and days that a result tells, as things to come close to."""
+    """Yield a number, time or day of a result, which later calls can come close to."""
     if isinstance(value, bool):
         return
     if isinstance(value, int):
@@ -190,7 +190,7 @@ def limits(value: str | int) -> Iterator[tuple[str, Any]]:
 
 
 def secrets(tools: Mapping[str, Tool], states: Iterable[State]) -> dict[str, list[Any]]:
-    """What a user knows and no tool tells: the values of sensitive parameters, from rows with a field of that name."""
+    """Return the values of sensitive parameters, which only the user knows, from rows with a field of that name."""
     names = sorted({name for tool in tools.values() for name in tool.sensitive})
     rows = [row for state in states for own in state.tables().values() for row in own]
     return {name: list(dict.fromkeys(getattr(row, name) for row in rows if hasattr(row, name))) for name in names}

@@ -17,18 +17,18 @@ HELD_OUT_SHARE = 5
 
 
 def is_held_out_seed(seed: int) -> bool:
-    """Seeds from 1,000,000,000 on open held-out worlds."""
+    """Return whether a seed opens a held-out world, as those from 1,000,000,000 on do."""
     return seed >= FIRST_HELD_OUT_SEED
 
 
 @lru_cache(maxsize=1 << 16)
 def is_held_out(value: str) -> bool:
-    """Whether a name or id belongs to held-out worlds: one in five, by a hash (a residue would hide whole tokens)."""
+    """Return whether a name or id is held out: one in five is, by a hash (a residue would hide whole tokens)."""
     return blake2b(value.encode(), digest_size=2).digest()[0] % HELD_OUT_SHARE == 0
 
 
 def belongs(value: str, seed: int) -> bool:
-    """Whether a world of this seed may hold this value."""
+    """Return whether a world of this seed may hold this value."""
     return is_held_out(value) == is_held_out_seed(seed)
 
 
@@ -39,7 +39,7 @@ class Draw:
         self.random = Random("/".join(map(str, key))).random
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """Return a whole number from low to high, both included."""
         return low + int(self.random() * (high - low + 1))
 
     def chance(self, probability: float) -> bool:
@@ -49,7 +49,7 @@ class Draw:
         return options[self.integer(0, len(options) - 1)]
 
     def sample(self, options: Sequence[T], count: int) -> list[T]:
-        """Up to `count` different places of `options`, in drawn order."""
+        """Return up to `count` elements from different positions of `options`, in the order drawn."""
         pool = list(options)
         taken: list[T] = []
         while pool and len(taken) < count:
@@ -60,7 +60,7 @@ class Draw:
         return self.sample(options, len(options))
 
     def weighted(self, options: Sequence[T], weights: Sequence[float]) -> T:
-        """One option, as likely as its weight says."""
+        """Return one option, with a probability proportional to its weight."""
         mark = self.random() * sum(weights)
         for option, weight in zip(options, weights, strict=True):
             mark -= weight
@@ -70,10 +70,10 @@ class Draw:
 
 
 def derive_id(prefix: str, width: int, seed: int, cause: str, taken: Container[str], tried: int = 0) -> tuple[str, int]:
-    """An id such as ACC-4823, from the seed, the table's prefix and the call that creates the row; and how many tries
-    of this cause are spent now, to be given as `tried` next time.
+    """Return an id such as ACC-4823, and the number of tries used for this cause, to be passed as `tried` next time.
 
-    The same call in the same world gives the same id whatever else was called before; called again, the next one.
+    The id depends on the seed, the table's prefix and the call that creates the row (`cause`): the same call in the
+    same world gives the same id, whatever was called before, and the next one when it is repeated.
     """
     for occurrence in range(tried, 10**width * 20):
         key = f"{seed}/{prefix}/{cause}/{occurrence}".encode()

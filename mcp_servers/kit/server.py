@@ -1,4 +1,4 @@
-"""A server is a seed and some typed functions; schemas and id types are read off the signatures."""
+"""Tool servers: a seed and typed functions, whose signatures define the schemas and id types."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ CERTIFICATE = "certificate.json"
 
 @dataclass(frozen=True)
 class Sensitive:
-    """Marks a parameter whose value (a PIN, a password, a token) must come from the user or a tool's output."""
+    """Mark of a parameter whose value (a PIN, a password, a token) must come from the user or a tool's output."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Marks a text parameter that is best filled with a value seen in the results of tools under this field's name."""
+    """Mark of a text parameter that is best filled with a value that results of tools show under this field's name."""
 
     field: str
 
 
 class NotCertified(Exception):
-    """A server has no behaviour certificate, so nothing can be said of what data would be made with."""
+    """Error for a server without a behaviour certificate: data made with it could not be identified."""
 
 
 class InvalidArguments(ToolError):
-    """The arguments do not fit the tool's schema; `faults` names every place."""
+    """Refusal of arguments that do not fit the tool's schema; `faults` names every place."""
 
     def __init__(self, tool: str, found: list[dict[str, str]]):
         text = "; ".join(f"{fault['parameter']} {fault['problem']}" for fault in found)
@@ -65,10 +65,10 @@ class InvalidArguments(ToolError):
 
 
 class Tool:
-    """One function over a state, and what its signature says about it.
+    """A function over a state, and the properties that its signature defines.
 
-    `taken` are the type and the default of each parameter, `...` where it has none. `consumes` are the id types it
-    cannot do without, `accepts` those it may take besides, `produces` those its result carries and it was not given.
+    `taken` has the type and the default of each parameter, `...` for no default. `consumes` are the id types that it
+    requires, `accepts` those that are optional, `produces` those in its result that it does not require.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class Tool:
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """The arguments as pydantic knows them. Built when first asked for, for a process needs a few tools of all."""
+        """The pydantic model of the arguments, built on first use because a process needs only a few of the tools."""
         fields: dict[str, Any] = dict(self.taken)
         return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
 
     @cached_property
     def validate(self) -> Callable[[str], dict[str, Any]]:
-        """The arguments that a JSON text holds. Raises ValidationError with every fault."""
+        """A function that reads the arguments from JSON text. It raises ValidationError with every fault."""
         taken = {name: (Required if given is ... else NotRequired)[hint] for name, (hint, given) in self.taken.items()}
         shape = TypedDict(self.name, taken)  # type: ignore[misc]
         shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ class Tool:
         return schema if isinstance(schema, dict) else {}
 
     def run(self, state: State, arguments: str) -> str:
-        """The result as JSON text. Raises ToolError when it refuses, naming every fault of the arguments."""
+        """Run the tool and return its result as JSON text. Raises ToolError, naming every fault of the arguments."""
         try:
             given = self.validate(arguments)
         except ValidationError as error:
@@ -140,7 +140,7 @@ class Tool:
 
 
 class Server(Generic[S]):
-    """A named set of tools over one kind of state, with the laws every reachable state keeps."""
+    """A named set of tools over one type of state, with the invariants of every reachable state."""
 
     def __init__(self, name: str, description: str, seed: Callable[[int, str], S]):
         self.name, self.description, self.seed = name, description, seed
@@ -150,12 +150,14 @@ class Server(Generic[S]):
         self.opening = lru_cache(maxsize=WORLDS_KEPT)(self._opening)
 
     def read(self) -> Callable[[Function], Function]:
-        """A tool that only looks."""
+        """Register a tool that only reads."""
         return self._tool(writes=False, destructive=False, idempotent=True)
 
     def write(self, *, destructive: bool = False, idempotent: bool = False) -> Callable[[Function], Function]:
-        """A tool that changes the state, or refuses and changes nothing; destructive when it cannot be undone,
-        idempotent when the same call once more leaves the tables as they are, by a refusal or otherwise.
+        """Register a tool that changes the state, or refuses and changes nothing.
+
+        It is destructive if it can't be undone, and idempotent if repeating the same call leaves the tables as they
+        are, by a refusal or otherwise.
         """
         return self._tool(writes=True, destructive=destructive, idempotent=idempotent)
 
@@ -170,18 +172,18 @@ class Server(Generic[S]):
         return keep
 
     def invariant(self, law: Callable[[S], bool]) -> Callable[[S], bool]:
-        """Something true of every state a session can reach."""
+        """Register a property of every state that a session can reach."""
         self.invariants[law.__name__] = law
         return law
 
     def known_by_heart(self, known: Knowledge[S]) -> Knowledge[S]:
-        """What the user knows though no tool tells it, such as a PIN: by the id it belongs to and the parameter."""
+        """Register what the user knows but no tool reveals, such as a PIN, by the id it belongs to and parameter."""
         self.known = known
         return known
 
     @property
     def folder(self) -> Path:
-        """Where its code is."""
+        """The folder of the server's code."""
         return Path(inspect.getfile(self.seed)).parent
 
     @cached_property
@@ -191,21 +193,21 @@ class Server(Generic[S]):
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def broken(self, state: S) -> list[str]:
-        """The names of the laws this state breaks: none, or the server has a bug."""
+        """Return the names of the invariants that this state breaks; if there are any, the server has a bug."""
         return [name for name, law in self.invariants.items() if not law(state)]
 
     def _opening(self, seed: int, size: str) -> S:
         return self.seed(seed, size).settle()
 
     def open(self, seed: int, size: str = "default", history_limit: int | None = None) -> Session[S]:
-        """A new session in the world of this seed, which is built once per process and shared."""
+        """Open a session in the world of this seed, which is built once per process and shared."""
         return Session.start(self, self.opening(seed, size), history_limit)
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """The behaviour certificate beside its code (`mcp_servers/testing/certificate.py`), as it is stored.
+        """The stored behaviour certificate beside its code (`mcp_servers/testing/certificate.py`).
 
-        Raises NotCertified where there is none that can be read.
+        Raises NotCertified if there is none that can be read.
         """
         path = self.folder / CERTIFICATE
         try:
@@ -219,15 +221,15 @@ class Server(Generic[S]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names this server's schemas and behaviour, as certified: data made with another one may not replay.
+        """An identifier of this server's certified schemas and behaviour: data made with another one may not replay.
 
-        Read from the stored certificate; nothing is run. Raises NotCertified.
+        It is read from the stored certificate; nothing is run. Raises NotCertified.
         """
         return blake2b(json.dumps(self.certificate, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def ids_in(hint: Any) -> Iterator[str]:
-    """The id types a type carries: `AccountId`, `tuple[Account, ...]` and so on, however deep."""
+    """Yield the id types in a type, at any depth: `AccountId`, `tuple[Account, ...]` and so on."""
     if isinstance(hint, NewType):
         yield hint.__name__
     elif dataclasses.is_dataclass(hint):
@@ -241,7 +243,7 @@ def ids_in(hint: Any) -> Iterator[str]:
 
 
 def marks_in(hint: Any) -> Iterator[Any]:
-    """The marks a parameter's type carries, also inside a union with None."""
+    """Yield the marks in a parameter's type, including those inside a union with None."""
     first, *marks = get_args(hint) or (None,)
     if get_origin(hint) is Annotated:
         yield from marks
@@ -252,7 +254,7 @@ def marks_in(hint: Any) -> Iterator[Any]:
 
 
 def without_titles(schema: Any) -> Any:
-    """A schema without the titles pydantic adds, which repeat the names."""
+    """Return a schema without the titles that pydantic adds, which repeat the names."""
     match schema:
         case {"properties": dict(properties), **rest}:
             kept = {name: without_titles(part) for name, part in properties.items()}
@@ -269,7 +271,7 @@ def without_titles(schema: Any) -> Any:
 
 
 def without_nulls(schema: Any) -> Any:
-    """A result's schema in which a field that may be null is not required: results leave it out then."""
+    """Return a result's schema in which nullable fields are not required, because results omit nulls."""
     match schema:
         case {"properties": dict(properties), "required": list(required), **rest}:
             kept = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]

@@ -1,4 +1,4 @@
-"""One rollout's world on one server: call, fork, reset, history, and the state at every step."""
+"""Sessions on one server with call, fork, reset, history, and the state at every step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TICK = timedelta(minutes=1)
 
 
 class Reply(NamedTuple):
-    """What a tool answered: the JSON text a model is shown, and whether it did what was asked."""
+    """Reply of a tool: the JSON text that the model sees, and whether the call succeeded."""
 
     ok: bool
     text: str
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Step(Generic[S]):
-    """One call of a session, and the state after it; never changed. Step 0 is the opening: no tool, no reply."""
+    """One call of a session, and the state after it; never changed. Step 0 is the start, without tool or reply."""
 
     number: int
     tool: str
@@ -42,7 +42,7 @@ class Step(Generic[S]):
 
 
 class Session(Generic[S]):
-    """A caller's world. Steps are never changed in place, so a fork is a reference and the past stays true."""
+    """A caller's session. Steps are never changed in place, so a fork is a reference and the history stays valid."""
 
     __slots__ = ("head", "history_limit", "server")
 
@@ -76,7 +76,7 @@ class Session(Generic[S]):
         return self._append(name, given, reply, state)
 
     def note(self, name: str, arguments: str | dict[str, Any], reply: Reply) -> Reply:
-        """Take down a call that was answered without us and changed nothing."""
+        """Record a call that was answered elsewhere and changed nothing."""
         try:
             given = canonical(arguments)
         except ToolError:
@@ -94,7 +94,7 @@ class Session(Generic[S]):
         return reply
 
     def before_the_last_write(self) -> Session[S] | None:
-        """A session as it was just before its last write, or None when there was none."""
+        """Return a session in the state just before the last write, or None if there was no write."""
         step = self.head
         while step.previous is not None and step.previous.state is step.state:
             step = step.previous
@@ -114,11 +114,11 @@ class Session(Generic[S]):
         return draft, text
 
     def fork(self) -> Session[S]:
-        """Another session that starts where this one is; neither sees what the other does next."""
+        """Return another session in the state of this one; neither sees what the other does next."""
         return Session(self.server, self.head, self.history_limit)
 
     def history(self) -> list[Step[S]]:
-        """All steps that are kept, the first of them first."""
+        """Return all stored steps, oldest first."""
         steps: list[Step[S]] = []
         step: Step[S] | None = self.head
         while step is not None:
@@ -127,7 +127,7 @@ class Session(Generic[S]):
         return steps[::-1]
 
     def at(self, number: int) -> Step[S]:
-        """The step of this number; IndexError when there is none."""
+        """Return the step of this number. Raises IndexError if there is none."""
         step: Step[S] | None = self.head
         while step is not None and step.number != number:
             step = step.previous
@@ -138,11 +138,11 @@ class Session(Generic[S]):
         return step
 
     def reset(self, number: int = 0) -> None:
-        """Go back to a step, the opening unless told otherwise."""
+        """Go back to a step, by default to the start."""
         self.head = self.at(number)
 
     def diff(self, before: int, after: int) -> dict[str, dict[str, Change]]:
-        """By table and id, the rows that differ between two steps."""
+        """Return the rows that differ between two steps, by table and id."""
         return self.at(after).state.changes_since(self.at(before).state)
 
     def digest(self) -> str:
@@ -150,7 +150,7 @@ class Session(Generic[S]):
 
 
 def shortened(step: Step[S], most: int) -> Step[S]:
-    """A copy of the newest `most` steps up to this one, at least one, without those before them."""
+    """Return a copy of the newest `most` steps up to this one, at least one, without those before them."""
     newest, earlier = [step], step.previous
     while earlier is not None and len(newest) < most:
         newest.append(earlier)
@@ -162,7 +162,7 @@ def shortened(step: Step[S], most: int) -> Step[S]:
 
 
 def refusal(error: ToolError) -> Reply:
-    """A refusal as the reply a model reads."""
+    """Return a refusal as the reply that a model reads."""
     return Reply(
         False,
         json.dumps({"error": error.code, "message": str(error)}, ensure_ascii=False),

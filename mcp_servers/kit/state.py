@@ -67,7 +67,7 @@ def shared_fields(kind: Any, other: Any) -> tuple[str, ...]:
 
 
 def quick_init(cls: Any) -> Any:
-    """The `__init__` of a frozen dataclass, without a guarded assignment for each field."""
+    """Return an `__init__` for a frozen dataclass, without a guarded assignment for each field."""
     known = {field.name: field.default for field in dataclasses.fields(cls)}
     names, defaults = known.keys(), {name: value for name, value in known.items() if value is not dataclasses.MISSING}
 
@@ -103,7 +103,7 @@ class Base:
 
 
 def by_value(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
-    """The rows by what they have in a field; one that has a tuple there is found by each of its elements."""
+    """Return rows by the value of a field; a row with a tuple there is listed under each of its elements."""
     found: dict[Any, list[Any]] = {}
     for row in rows:
         value = getattr(row, name)
@@ -114,7 +114,7 @@ def by_value(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
 
 @dataclass
 class About:
-    """What all copies of one table have in common."""
+    """Properties that all copies of one table share."""
 
     prefix: str
     noun: str
@@ -126,7 +126,7 @@ class About:
 
 
 class Table(Generic[Id, Row]):
-    """Rows of one kind by id, in the order they came to be."""
+    """Rows of one type by id, in the order of their creation."""
 
     __slots__ = ("about", "base", "cause", "changes", "index", "shares", "tally", "tried")
 
@@ -134,11 +134,11 @@ class Table(Generic[Id, Row]):
         self.about = About(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
-        self.index: dict[str, dict[Any, list[Row]]] = {}  # of the changed rows, by field, made when it is first needed
-        # The sum of the hashes of all rows, but for what is pending: pairs of an old row and a new. It is one value,
-        # because one thread may count what is pending while another copies the table.
+        self.index: dict[str, dict[Any, list[Row]]] = {}  # index of the changed rows by field, built on first use
+        # The sum of the hashes of all rows, except for the pending pairs of an old and a new row. Both are one value,
+        # because one thread may count the pending pairs while another copies the table.
         self.tally: tuple[int, list[Change]] = (0, [])
-        self.shares = False  # whether `changes` and what is pending may be another copy's too
+        self.shares = False  # whether another copy may use the same `changes` and pending pairs
         self.cause, self.tried = "seed", 0
 
     @property
@@ -162,7 +162,7 @@ class Table(Generic[Id, Row]):
         return row
 
     def get(self, id: str) -> Row | None:
-        """The row, or None."""
+        """Return the row, or None."""
         changes = self.changes
         if id in changes:
             return changes[id]
@@ -176,7 +176,7 @@ class Table(Generic[Id, Row]):
         return self.current() if self.changes else iter(self.base.rows.values())
 
     def current(self) -> Iterator[Row]:
-        """The rows of a table with changes."""
+        """Yield the rows of a table with changes."""
         rows, changes = self.base.rows, self.changes
         for id, row in rows.items():
             current = changes.get(id, row)
@@ -191,9 +191,9 @@ class Table(Generic[Id, Row]):
         return len(rows) + sum((row is not None) - (id in rows) for id, row in self.changes.items())
 
     def where(self, **wanted: Any) -> list[Row]:
-        """The rows with these field values, oldest first; the first field must be indexed when tables are large.
+        """Return the rows with these field values, oldest first; in a large table the first field must be indexed.
 
-        A field that holds a tuple has each of its elements as a value.
+        A field that holds a tuple matches each of its elements.
         """
         rest = iter(wanted.items())
         name, value = next(rest)
@@ -203,7 +203,7 @@ class Table(Generic[Id, Row]):
         return found
 
     def indexed(self, name: str, value: Any) -> list[Row]:
-        """The rows with this value in an indexed field, oldest first."""
+        """Return the rows with this value in an indexed field, oldest first."""
         rows: list[Row] = self.base.index[name].get(value, [])
         changes = self.changes
         if not changes:
@@ -220,20 +220,20 @@ class Table(Generic[Id, Row]):
         return found
 
     def new_id(self) -> Id:
-        """An id no row of this table has or had."""
+        """Return an id that no row of this table has or had."""
         id, self.tried = derive_id(
             self.about.prefix, self.about.width, self.about.seed, self.cause, _Taken(self), self.tried
         )
         return cast(Id, id)
 
     def put(self, row: Row) -> Row:
-        """Add the row, or put it in the place of the one with its id."""
+        """Add the row, or replace the one with the same id."""
         id = row.id
         self.write(id, self.get(id), row)
         return row
 
     def write(self, id: str, old: Row | None, row: Row | None) -> None:
-        """Put a row, or None, in the place of the old one. What other copies share is copied before the first time."""
+        """Replace the old row by a row or by None. Data shared with other copies is copied before the first write."""
         if self.shares:
             if len(self.tally[1]) > PENDING:
                 self.sum  # noqa: B018
@@ -244,7 +244,7 @@ class Table(Generic[Id, Row]):
         self.index = {}
 
     def change(self, id: Id, **values: Any) -> Row:
-        """The row with these fields changed. Raises TypeError for a field that it has not."""
+        """Change these fields of a row and return the new row. Raises TypeError for an unknown field."""
         old: Any = self[id]
         names = old.__dataclass_fields__
         if not values.keys() <= names.keys():
@@ -264,7 +264,7 @@ class Table(Generic[Id, Row]):
 
     @property
     def sum(self) -> int:
-        """The sum of the hashes of all rows: what was written since it was last asked for is counted now."""
+        """The sum of the hashes of all rows; changes since the last access are counted now."""
         counted, pending = self.tally
         if pending:
             for old, row in pending:
@@ -275,7 +275,7 @@ class Table(Generic[Id, Row]):
         return counted
 
     def copy(self, cause: str = "") -> Table[Id, Row]:
-        """A table to write on, for the call that is the cause."""
+        """Return a writable copy of the table for the call `cause`."""
         twin: Table[Id, Row] = new(Table)
         twin.about, twin.base, twin.changes, twin.index = self.about, self.base, self.changes, self.index
         twin.tally = self.tally
@@ -284,25 +284,25 @@ class Table(Generic[Id, Row]):
         return twin
 
     def settle(self) -> None:
-        """Make what is here the seeded rows that later sessions share."""
+        """Make the current rows the seeded rows that later sessions share."""
         self.base = Base({row.id: row for row in self}, self.about.index, self.sum)
         self.changes, self.index, self.shares = {}, {}, False
 
     def changes_since(self, before: Table[Id, Row]) -> dict[str, Change]:
-        """Each id whose row differs, with the row before and after (None: not there)."""
+        """Return each id whose row differs, with the row before and after (None: missing)."""
         ids = dict.fromkeys([*before.changes, *self.changes])
         pairs = {id: (before.get(id), self.get(id)) for id in ids}
         return {id: pair for id, pair in pairs.items() if pair[0] is not pair[1] and pair[0] != pair[1]}
 
 
 def fresh(table: Table[Id, Any], mark: object) -> Id:
-    """An id for a seeded row, derived from its mark alone: a long table need not try the ids of all its rows before."""
+    """Return an id for a seeded row, derived from its mark alone, so a long table need not retry all earlier ids."""
     table.cause, table.tried = f"seed/{mark}", 0
     return table.new_id()
 
 
 class _Taken:
-    """The ids a table has or had, without copying them."""
+    """The ids that a table has or had, without copying them."""
 
     def __init__(self, table: Table[Any, Any]):
         self.rows, self.changes = table.base.rows, table.changes
@@ -312,15 +312,15 @@ class _Taken:
 
 
 def having(rows: Iterable[Row], name: str, value: Any) -> list[Row]:
-    """Those with this value in a field, or among the elements of the tuple there."""
+    """Return the rows with this value in a field, or among the elements of the tuple there."""
     field = attrgetter(name)
     return [row for row in rows if (kept := field(row)) == value or (kept.__class__ is tuple and value in kept)]
 
 
 def row_hash(table: Table[Any, Any], row: Any) -> int:
-    """A row as one of 2^128 numbers, from its table's name and its JSON, fields in their order.
+    """Return a 128-bit hash of a row, from its table's name and its JSON with the fields in order.
 
-    Kept on the row with the table's name, for a row may be in tables of several servers.
+    It is cached on the row with the table's name, because a row may be in tables of several servers.
     """
     name = table.about.name
     kept: tuple[str, int] | None = row.__dict__.get("_hash")
@@ -331,7 +331,7 @@ def row_hash(table: Table[Any, Any], row: Any) -> int:
 
 
 def computed_hash(table: Table[Any, Any], row: Any) -> int:
-    """The same number, from what the row holds now."""
+    """Compute the same hash from the row's current values, without the cache."""
     text = table.about.name.encode() + adapter(table.about.kind).dump_json(row)
     return int.from_bytes(blake2b(text, digest_size=16).digest(), "big")
 
@@ -342,25 +342,25 @@ def adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def as_json(kind: Any, value: Any) -> Any:
-    """A row or result as plain JSON values."""
+    """Return a row or result as plain JSON values."""
     return adapter(kind).dump_python(value, mode="json")
 
 
 def table(prefix: str, noun: str, *, index: tuple[str, ...] = (), width: int = 4, init: Literal[False] = False) -> Any:
-    """A state's field for one table: the prefix of its ids, what a row is called, the fields rows are found by."""
+    """Declare a state's table: the prefix of its ids, the noun for a row, and the fields that are indexed."""
     return field(default_factory=lambda: Table(prefix, noun, index, width), init=init)
 
 
 @dataclass_transform(field_specifiers=(table,))
 class Fields:
-    """What makes the annotations of a state its fields."""
+    """Base class that turns the annotations of a state into its fields."""
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False)(cls)
 
 
 class State(Fields):
-    """The world one session sees: a seed, a clock, and one table per kind of entity."""
+    """State of one session: a seed, a clock, and one table per type of entity."""
 
     seed: int
     now: datetime
@@ -372,14 +372,14 @@ class State(Fields):
 
     @classmethod
     def row_types(cls) -> Mapping[str, Any]:
-        """The tables in order, with the type of their rows."""
-        return table_types(cast(Any, cls))  # a class is hashable, though the type checker looks at its instances
+        """Return the tables in order, with the type of their rows."""
+        return table_types(cast(Any, cls))  # the class is hashable, but the type checker checks its instances
 
     def tables(self) -> dict[str, Table[Any, Any]]:
         return {name: getattr(self, name) for name in self.row_types()}
 
     def draft(self: S, cause: str = "", now: datetime | None = None) -> S:
-        """A state to write on; `cause` is the call it is made for, from which new ids are derived."""
+        """Return a writable copy; `cause` is the call it is made for, from which new ids are derived."""
         twin, mine = new(type(self)), self.__dict__
         values = twin.__dict__
         values["seed"], values["now"] = self.seed, now or self.now
@@ -388,27 +388,27 @@ class State(Fields):
         return twin
 
     def settle(self: S) -> S:
-        """This state as the seeded beginning of a world."""
+        """Make this state the seeded start of a world and return it."""
         for own in self.tables().values():
             own.settle()
         return self
 
     def changes_since(self, before: State) -> dict[str, dict[str, Change]]:
-        """By table and id, the rows that differ from `before`, a state of the same world."""
+        """Return the rows that differ from `before`, a state of the same world, by table and id."""
         then = before.tables()
         found = {name: own.changes_since(then[name]) for name, own in self.tables().items()}
         return {name: changes for name, changes in found.items() if changes}
 
     def digest(self) -> str:
-        """32 hex digits that are equal exactly when clock and rows are; kept up to date by every write."""
+        """Return 32 hex digits that are equal exactly when clock and rows are; every write updates them."""
         return blake2b(f"{self.now.isoformat()},{self.tables_digest()}".encode(), digest_size=16).hexdigest()
 
     def tables_digest(self) -> str:
-        """Text that is equal exactly when all rows are, whatever the clock says: each table's sum, by name."""
+        """Return each table's sum by name: text that is equal exactly when all rows are, whatever the clock says."""
         return ",".join(f"{name}:{own.sum:x}" for name, own in self.tables().items())
 
     def full_digest(self) -> str:
-        """The same digest computed anew from all rows: what the incremental one is checked against."""
+        """Compute the digest from all rows, to check the incremental one."""
         fresh = self.draft()
         for own in fresh.tables().values():
             own.tally = (sum(computed_hash(own, row) for row in own) % MODULUS, [])
@@ -417,6 +417,6 @@ class State(Fields):
 
 @cache
 def table_types(kind: Any) -> Mapping[str, Any]:
-    """The tables of a state in order, with the type of their rows."""
+    """Return the tables of a state in order, with the type of their rows."""
     hints = get_type_hints(kind)
     return MappingProxyType({name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table})

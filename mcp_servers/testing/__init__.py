@@ -1,1 +1,1 @@
-"""What a tester of servers needs: directed random walks, and the behaviour certificate that they make."""
+"""Tools to test servers: directed random walks, and the behaviour certificates that they produce."""

@@ -1,10 +1,10 @@
-"""Behaviour certificates: what a server answers on fixed random walks, and the first call that it answers otherwise.
+"""Behaviour certificates: digests of a server's replies on fixed random walks, which locate the first differing call.
 
-A certificate lies beside its server as `certificate.json` and is the server's identity (`Server.fingerprint`): data
-made with another one may not replay. It holds a digest of each tool's schema, and walks: plain ones, ones under
-injected faults, and ones directed at single tools until each has done what was asked and refused in each way that its
-code knows, in small and in default worlds. Of every call a walk keeps four characters: two of a digest of all replies
-so far, two of the world after it. So nothing of a walk is stored but its seed, and the first difference has a place.
+A certificate is stored beside its server as `certificate.json` and is the server's identity (`Server.fingerprint`):
+data made with another one may not replay. It holds a digest of each tool's schema, and walks: plain ones, ones with
+injected faults, and ones directed at single tools until each has succeeded and has refused in each way that its code
+allows, in small and in default worlds. For every call a walk stores four characters: two of a digest of all replies so
+far, two of the world after it. Apart from them only a walk's seed is stored, and the first difference can be located.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ODD: tuple[tuple[str, str], ...] = (
     ("no_such_tool", "{}"), ("", "["), ("", "[]"), ("", '{"a": NaN}'), ("", '{"a": 10000000000000000}'),
     ("", '{"a": ' + "[" * 20 + "]" * 20 + "}"), ("", '{"a": "' + "x" * 10_001 + '"}'),
 )  # fmt: skip
-"""Calls that no tool sees; "" stands for a tool of the server."""
+"""Calls that reach no tool; "" stands for a tool of the server."""
 
 HERE = Path(__file__).parents[1]
 SHARED = (
@@ -66,7 +66,7 @@ class Walk:
 
 
 class CallRecord(NamedTuple):
-    """A call that a walk made, what was answered, and the digests that it is compared by."""
+    """A call that a walk made, its reply, and the digests by which it is compared."""
 
     call: Call
     reply: Reply
@@ -80,7 +80,7 @@ class CallRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Walked:
-    """A walk, and its digests: four characters for its opening and for each of its calls, and one of all of it."""
+    """A walk and its digests: four characters for its start and for each of its calls, and one digest of all of it."""
 
     walk: Walk
     marks: str
@@ -89,19 +89,19 @@ class Walked:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a server's behaviour comes to: a digest for each tool's schema, and the walks."""
+    """Certificate of a server's behaviour: a digest of each tool's schema, and the walks."""
 
     schemas: dict[str, str]
     walks: tuple[Walked, ...]
 
     def dumps(self) -> str:
-        """The certificate as the JSON text of its file, a walk a line."""
+        """Return the certificate as the JSON text of its file, one walk per line."""
         lines = (json.dumps({**asdict(one.walk), "end": one.end, "marks": one.marks}) for one in self.walks)
         return f'{{\n"schemas": {json.dumps(self.schemas)},\n"walks": [\n' + ",\n".join(lines) + "\n]\n}\n"
 
     @classmethod
     def read(cls, server: Server[Any]) -> Certificate:
-        """The certificate beside a server. Raises what `Server.certificate` does."""
+        """Read the certificate beside a server. Raises NotCertified."""
         found = server.certificate
         names = ("size", "seed", "focus", "steps")
         walks = (
@@ -112,7 +112,7 @@ class Certificate:
 
 @dataclass
 class Coverage:
-    """The successes and refusals that walks came to, by size."""
+    """Successes and refusals that walks reached, by size."""
 
     found: dict[str, set[Pair]] = field(default_factory=lambda: {size: set() for size in SIZES})
 
@@ -121,7 +121,7 @@ class Coverage:
             self.found[walk.size].add(made.pair)
 
     def missing(self, server: Server[Any], size: str) -> set[Pair]:
-        """What the code of the tools can come to and the walks did not, without what is out of reach or rare."""
+        """Return the outcomes that the tools' code allows and no walk reached, except unreachable and rare ones."""
         reached = self.found[size]
         return {
             (tool, code)
@@ -130,7 +130,7 @@ class Coverage:
         }
 
     def needless(self, server: Server[Any]) -> list[str]:
-        """Entries of `fuzz.toml` that say something is out of reach which is not, or which no tool could come to."""
+        """Return the wrong entries of `fuzz.toml`: outcomes that a walk does reach, or that no tool can have."""
         listed, known = dictionary(server), declared(server)
         named = {*pairs(listed.rare), *(pair for keys in listed.unreached.values() for pair in pairs(keys))}
         found = [f"fuzz.toml: {tool}.{code} is no refusal of a tool" for tool, code in sorted(named - known)]
@@ -142,30 +142,30 @@ class Coverage:
 
 
 def pairs(keys: Iterable[str]) -> set[Pair]:
-    """The tools and codes of keys such as "tool.code"."""
+    """Return the tools and codes of keys such as "tool.code"."""
     return {(tool, code) for tool, _, code in (key.partition(".") for key in keys)}
 
 
 def declared(server: Server[Any]) -> set[Pair]:
-    """Every tool's success, and each refusal its code can come to (`error_catalog.py`)."""
+    """Return every tool's success, and each refusal that its code can raise (`error_catalog.py`)."""
     return {(tool, code) for tool in server.tools for code in (OK, *(one.code for one in refusals_of(tool)))}
 
 
 def unreached(server: Server[Any], size: str) -> set[Pair]:
-    """What no caller can bring about in worlds of this size, as `fuzz.toml` says."""
+    """Return the outcomes that no caller can reach in worlds of this size, as `fuzz.toml` says."""
     listed = dictionary(server).unreached
     return {pair for name in ("any", size) for pair in pairs(listed.get(name, {}))}
 
 
 def is_of(code: str, written: str) -> bool:
-    """Whether a code is the one that is written in the source, `order_{status}` among them."""
+    """Return whether a code matches the one written in the source, which may be a template such as `order_{status}`."""
     if "{" not in written:
         return code == written
     return bool(re.fullmatch(re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(written)), code))
 
 
 def fixed_walks() -> Iterator[Walk]:
-    """The walks that every certificate begins with."""
+    """Yield the walks that every certificate begins with."""
     for size, seeds, steps in (("small", 16, 100), ("default", 6, 80)):
         yield from (Walk(size, seed, PLAIN, steps) for seed in range(seeds))
         yield from (Walk(size, HELD_OUT + seed, PLAIN, 60) for seed in range(2))
@@ -174,7 +174,7 @@ def fixed_walks() -> Iterator[Walk]:
 
 
 def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
-    """Walk: the fixed walks, then those directed at what is still missing, cut after the last new thing they reach."""
+    """Run the fixed walks, then walks directed at missing outcomes, each cut after its last new outcome."""
     coverage, walks = Coverage(), list[Walked]()
     for walk in fixed_walks():
         marks, end = "", ""
@@ -188,7 +188,7 @@ def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
 
 
 def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Walked]:
-    """Short walks to what is missing, a round of worlds after the other."""
+    """Yield short walks to missing outcomes, one round of worlds after the other."""
     missing = coverage.missing(server, size)
     for seed in range(ROUNDS):
         for tool in sorted({name for name, _ in missing}, key=list(server.tools).index):
@@ -207,7 +207,7 @@ def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Wal
 
 
 def run_walk(server: Server[Any], walk: Walk) -> Iterator[CallRecord]:
-    """The opening of a walk, a call of no tool, and its calls one by one."""
+    """Yield the start of a walk, as a call of no tool, and its calls one by one."""
     world = World.open(walk.seed, (server.name,), walk.size)
     known = sorted(f"{id} {name} {value}" for (id, name), value in world.known_by_heart().items())
     chain = digest(world.digest(), *known)
@@ -237,12 +237,12 @@ def digest(*parts: str) -> bytes:
 
 
 def marked(chain: bytes) -> str:
-    """Two characters of a digest."""
+    """Return two characters of a digest."""
     return urlsafe_b64encode(chain[:3])[:2].decode()
 
 
 def schemas(server: Server[Any]) -> dict[str, str]:
-    """A digest, by tool, of what clients are told of it."""
+    """Return by tool a digest of what clients see of it."""
     return {
         tool.name: blake2b(
             json.dumps(
@@ -264,7 +264,7 @@ def schemas(server: Server[Any]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Checked:
-    """In what a server is not as its certificate says: changed schemas and the first call; and what no walk reaches."""
+    """Differences of a server from its certificate: changed schemas and the first call; and coverage gaps."""
 
     differences: tuple[str, ...]
     gaps: tuple[str, ...] = ()
@@ -279,7 +279,7 @@ class Checked:
 
 
 def check(server: Server[Any]) -> Checked:
-    """Make the walks of a server's certificate again. Raises what `Server.certificate` does."""
+    """Repeat the walks of a server's certificate. Raises NotCertified."""
     certificate, coverage = Certificate.read(server), Coverage()
     found = tuple(changed_schemas(schemas(server), certificate.schemas))
     for walked in certificate.walks:
@@ -289,7 +289,7 @@ def check(server: Server[Any]) -> Checked:
 
 
 def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
-    """What no walk reaches, and entries of `fuzz.toml` that are wrong, in sentences."""
+    """Return sentences on outcomes that no walk reaches and on wrong entries of `fuzz.toml`."""
     missing = (
         f"no walk in a {size} world comes to {tool}.{code}; say in fuzz.toml what leads there, or why nothing does"
         for size in SIZES
@@ -309,7 +309,7 @@ def changed_schemas(now: dict[str, str], before: dict[str, str]) -> Iterator[str
 
 
 def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) -> str | None:
-    """The first call of a walk that is answered otherwise, or leads to another state; None when none is."""
+    """Describe the first call of a walk whose reply or state differs; None if there is none."""
     walk, end = walked.walk, ""
     where = f"{walk.size} world of seed {walk.seed}" + (f", walk to {walk.focus}" if walk.focus else "")
     for number, made in enumerate(run_walk(server, walk)):
@@ -332,7 +332,7 @@ def what_differs(number: int, made: CallRecord, before: str) -> str:
 
 
 def sources(server: Server[Any]) -> str:
-    """A digest of all that a certificate can depend on: the server's files, the kit, shared modules, libraries."""
+    """Return a digest of all that a certificate can depend on: the server's files, kit, shared modules, libraries."""
     libraries = f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}"
     found = blake2b(libraries.encode(), digest_size=8)
     own = [path for path in sorted(server.folder.iterdir()) if path.is_file()]
@@ -343,7 +343,7 @@ def sources(server: Server[Any]) -> str:
 
 
 def write(server: Server[Any], certificate: Certificate) -> None:
-    """Store a certificate beside its server, which has its identity from now on."""
+    """Store a certificate beside its server; it becomes the server's identity."""
     (server.folder / CERTIFICATE).write_text(certificate.dumps(), "utf-8")
     for name in ("certificate", "fingerprint"):
         server.__dict__.pop(name, None)

@@ -1,4 +1,4 @@
-"""python -m mcp_servers certify: write the behaviour certificates of servers, or check that they are what they do."""
+"""Command that writes or checks the behaviour certificates of servers: `python -m mcp_servers certify`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .certificate import certify, check, gaps, write
 
 
 def main(argv: list[str] | None = None) -> int:
-    """0 when all is as certified, or was written without a gap; else 1."""
+    """Return 0 if all servers match their certificates, or were certified without a gap; else 1."""
     parser = ArgumentParser(
         "python -m mcp_servers certify",
         description="Walk the servers and store what they do as certificate.json beside each: the identity that data "
@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def report(server: Server[Any]) -> int:
-    """Print whether a server does what its certificate says."""
+    """Print whether a server matches its certificate."""
     try:
         found = check(server)
     except NotCertified as error:

@@ -1,7 +1,7 @@
-"""Directed random walks: a walker that is steered to one tool, with a dictionary of values that lead to its refusals.
+"""Directed random walks: a walker that aims at one tool, with a dictionary of values that lead to its refusals.
 
-The plain walker (`kit/random_walk.py`) draws what a sensible caller draws, so it seldom meets a limit of a year ahead,
-a full list or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
+The plain walker (`kit/random_walk.py`) draws sensible values, so it rarely reaches a limit of a year ahead, a full list
+or a weak PIN. A server names such values in `fuzz.toml`, by parameter or by tool and parameter:
 
     [values]
     pin = ["1111"]
@@ -10,9 +10,9 @@ a full list or a weak PIN. A server names such values in `fuzz.toml`, by paramet
     [setup]
     set_window = ["start_engine", "start_driving"]
 
-    leap_days = [31]  # at the top of the file: how far time may leap at once, besides hours and days
+    leap_days = [31]  # at the top of the file: by how much time may jump, besides hours and days
 
-`{path}` is a value seen in the results under this field or id type, `{path:zip$}` one that this pattern is found in,
+`{path}` is a value seen in the results under this field or id type, `{path:zip$}` one that this pattern matches,
 `{number}` a number that the walk has not drawn before, `{me}` the user's address, `{any}` the id of any row of the
 parameter's type; `{ repeat = "x", times = 9 }` is a long text.
 """
@@ -43,7 +43,7 @@ HABITS = {
     "hidden": (0.0, 0.1, 0.3),
     "word": (0.1, 0.3, 0.7),
 }
-"""How often a walk does what: each walk draws its own, as in swarm testing."""
+"""Options for the frequency of each habit; each walk draws its own, as in swarm testing."""
 EARLY = timedelta(minutes=30)
 BEFORE = (5 * EARLY, EARLY, timedelta(), -EARLY)
 LEAPS = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1), timedelta(days=5))
@@ -54,10 +54,10 @@ PLACE = re.compile(r"\{([A-Za-z_]+)(?::([^{}]+))?\}")
 
 @dataclass(frozen=True)
 class Dictionary:
-    """A server's `fuzz.toml`: values by parameter, the tools that prepare others, and what walks need not reach.
+    """A server's `fuzz.toml`: values by parameter, tools that prepare others, and outcomes that walks need not reach.
 
-    `rare` and `unreached` hold reasons by "tool.code": `rare` is what a walk comes to by luck alone, so that other
-    tests have to; `unreached`, by size ("any" for both), what no caller can bring about.
+    `rare` and `unreached` hold reasons by "tool.code": `rare` has outcomes that a walk reaches only by luck, so that
+    other tests must cover them; `unreached`, by size ("any" for both), has those that no caller can reach.
     """
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Dictionary:
 
 @cache
 def dictionary(server: Server[Any]) -> Dictionary:
-    """The dictionary beside a server's code; an empty one where there is no file."""
+    """Return the dictionary beside a server's code; an empty one if there is no file."""
     path = server.folder / FILE
     if not path.exists():
         return Dictionary()
@@ -82,7 +82,7 @@ def dictionary(server: Server[Any]) -> Dictionary:
 
 
 class DirectedWalker(Walker):
-    """Draws calls on the tools of a world of one server; half of them aim at the tool `focus`."""
+    """Walker over the tools of a world with one server; about half of its calls aim at the tool `focus`."""
 
     def __init__(self, world: World, server: Server[Any], focus: str, *key: object):
         super().__init__(server.tools, [session.state for session in world.sessions.values()], *key)
@@ -90,13 +90,13 @@ class DirectedWalker(Walker):
         named = dictionary(server).setup.get(focus, ())
         use = named and self.draw.chance(0.5)
         self.setup = [self.tools[name] for name in named] if use else list(related(self.tools, self.focus))
-        self.used: dict[str, Any] = {}  # the id of each type that was last drawn
+        self.used: dict[str, Any] = {}  # the last drawn id of each type
         self.last: Call | None = None
         self.drawn = 0
         self.habits = {name: self.draw.choice(options) for name, options in HABITS.items()}
 
     def next(self) -> Call:
-        """A call of the focus, of a tool that deals with the same things, of any tool, or the last one again."""
+        """Return a call of the focus, of a related tool, of any tool, or the last call again."""
         if self.draw.chance(self.habits["leap"]):
             self.world.now = self.now = self.later()
         if self.last and self.draw.chance(AGAIN):
@@ -105,7 +105,7 @@ class DirectedWalker(Walker):
         return self.last
 
     def later(self) -> datetime:
-        """A moment after now: that of something seen which lies ahead or just before it, or so many hours on."""
+        """Return a later time: at or near a future time that was seen, or some hours or days ahead."""
         seen = [datetime.fromisoformat(one).replace(tzinfo=self.now.tzinfo) for one in self.seen.get(MOMENTS, ())]
         ahead = [one for one in seen if self.now + EARLY < one < self.now + LEAPS[-1]]
         if ahead and self.draw.chance(0.6):
@@ -123,7 +123,7 @@ class DirectedWalker(Walker):
         return tool.name, json.dumps(self.arguments(tool))
 
     def value(self, tool: Tool, name: str, schema: Mapping[str, Any]) -> Any:
-        """A value from the dictionary, the id that was drawn before, or one as any walker draws it."""
+        """Return a value from the dictionary, the id that was drawn before, or one that a plain walker draws."""
         id = tool.ids.get(name)
         words = (*self.values.get(f"{tool.name}.{name}", ()), *self.values.get(name, ()))
         if words and self.draw.chance(self.habits["word"]):
@@ -140,7 +140,7 @@ class DirectedWalker(Walker):
         return value
 
     def rows(self, id: str) -> list[str]:
-        """The ids of this type in the world, those among them that no tool has told."""
+        """Return the ids of this type in the world, including those that no tool has shown."""
         return [row for session in self.world.sessions.values() for row in hidden(session.state, id)]
 
     def moment(self) -> datetime:
@@ -150,7 +150,7 @@ class DirectedWalker(Walker):
         return super().day() + self.draw.choice(FAR) if self.draw.chance(FAR_AWAY) else super().day()
 
     def text(self, schema: Mapping[str, Any], known: list[str]) -> str:
-        """A text that was seen, an example, or one with a number that no text had before."""
+        """Return a text that was seen, an example, or one with a number that no text had before."""
         text = super().text(schema, known)
         if known or "pattern" in schema or not self.draw.chance(NEW):
             return text
@@ -158,7 +158,7 @@ class DirectedWalker(Walker):
         return f"{text} {self.drawn}"
 
     def filled(self, word: Any) -> Any:
-        """A value of the dictionary, with what its places stand for; one that is all of it keeps its type."""
+        """Fill the placeholders of a dictionary value; a value that is a single placeholder keeps its type."""
         if isinstance(word, list):
             return [self.filled(one) for one in word]
         if isinstance(word, dict):
@@ -182,7 +182,7 @@ class DirectedWalker(Walker):
 
 
 def hidden(state: State, id: str) -> list[str]:
-    """The ids of the rows whose ids are of this type."""
+    """Return the ids of the rows whose ids are of this type."""
     return [row.id for name, kind in state.row_types().items() if id_type(kind) == id for row in getattr(state, name)]
 
 
@@ -192,7 +192,7 @@ def id_type(row_type: Any) -> str:
 
 
 def related(tools: Mapping[str, Tool], focus: Tool) -> Iterator[Tool]:
-    """The tools that give what the focus takes, or write what it deals with."""
+    """Yield the tools that return ids which the focus takes, or that write objects with such ids."""
     wanted = set(focus.ids.values())
     for tool in tools.values():
         if tool is not focus and (tool.produces | (set(tool.ids.values()) if tool.writes else set())) & wanted:

@@ -1,7 +1,7 @@
 """Check of a server's phrases against its tools: `python -m mcp_servers.testing.phrases [server ...]`.
 
-Prints every phrase that does not fit, with the file and its place; exit code 1 when there is one. Without a server all
-are checked, and the scenarios across servers besides.
+It prints every phrase that does not fit, with its file and line; the exit code is 1 if there is one. Without arguments
+it checks all servers, and the scenarios across servers.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def tool_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
 
 
 def request_faults(tool: Tool, said: ToolPhrases, phrases: Phrases) -> Iterator[str]:
-    """What is wrong with the ways to ask for a tool."""
+    """Yield what is wrong with the ways to ask for a tool."""
     for key in ("clauses", "sentences"):
         if len(getattr(said, key)) < FEWEST[key]:
             yield f"has {len(getattr(said, key))} {key}; at least {FEWEST[key]} are needed"
@@ -83,7 +83,7 @@ def request_faults(tool: Tool, said: ToolPhrases, phrases: Phrases) -> Iterator[
 
 
 def slot_faults(tool: Tool, phrase: str, phrases: Phrases) -> Iterator[str]:
-    """What is wrong with one way to ask for a tool."""
+    """Yield what is wrong with one way to ask for a tool."""
     yield from text_faults(phrase)
     try:
         inside = [name for part in OPTIONAL.findall(phrase) for name in slots(part)]
@@ -112,7 +112,7 @@ def slot_faults(tool: Tool, phrase: str, phrases: Phrases) -> Iterator[str]:
 
 
 def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
-    """What is wrong with the ways to report a tool's result."""
+    """Yield what is wrong with the ways to report a tool's result."""
     if len(said.answers) < FEWEST["answers"]:
         yield f"has {len(said.answers)} answers; at least {FEWEST['answers']} are needed"
     listed = at(tool.result_type, said.list) if said.list else tool.result_type
@@ -142,7 +142,7 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
 
 
 def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
-    """What is wrong with the words for one row of a list."""
+    """Yield what is wrong with the words for one row of a list."""
     if row is None:
         remedy = "name the list in it with list =" if place == "item" else "give the place of one"
         yield f"has {place}, but its result is no list; {remedy}"
@@ -153,7 +153,7 @@ def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
 
 
 def measure_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
-    """What is wrong with the numbers by which entities are compared."""
+    """Yield what is wrong with the numbers by which entities are compared."""
     if said.measures and (tool.writes or len(tool.required) != 1 or tool.required[0] not in tool.ids):
         yield "has measures, but only a tool that shows one entity by its id may have some"
     for name in said.measures:
@@ -163,7 +163,7 @@ def measure_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
 
 
 def entity_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
-    """What is wrong with the ways to name entities: every id type that a tool takes needs some."""
+    """Yield what is wrong with the ways to name entities: every id type that a tool takes needs some."""
     needed = {id_type for tool in server.tools.values() for id_type in tool.ids.values()}
     for name in sorted(needed - phrases.entities.keys()):
         yield f"[entities.{name}] is missing"
@@ -186,7 +186,7 @@ def entity_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
 
 
 def value_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
-    """What is wrong with the ways to say values: every choice of a parameter needs paraphrases."""
+    """Yield what is wrong with the ways to say values: every choice of a parameter needs paraphrases."""
     for tool in server.tools.values():
         for name, schema in tool.input_schema["properties"].items():
             for choice in choices(schema):
@@ -217,7 +217,7 @@ def situation_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
 
 
 def saying_faults(one: Situation) -> Iterator[str]:
-    """What is wrong with the sentences of a situation."""
+    """Yield what is wrong with the sentences of a situation."""
     if len(one.says) < FEWEST["says"]:
         yield f"of {', '.join(one.tools)} has {len(one.says)} sayings, not {FEWEST['says']}"
     for phrase in one.says:
@@ -244,19 +244,19 @@ def check_scenarios(path: Path = SCENARIOS) -> list[str]:
 
 
 def find_table(lines: list[str], fault: str) -> int:
-    """Return the number of the line at which the table begins that a fault names, as in "[tools.pay_payee]"; else 1."""
+    """Return the number of the line that begins the table named in a fault, such as "[tools.pay_payee]"; else 1."""
     named = re.match(r"\[[^\]]*\]", fault)
     return next((number for number, line in enumerate(lines, 1) if named and line.startswith(named[0])), 1)
 
 
 def find_line(lines: list[str], start: int, fault: str) -> int:
-    """Return the number of the line, from `start` on, that has the longest text which a fault quotes; else `start`."""
+    """Return the number of the first line from `start` that has the longest text quoted in a fault; else `start`."""
     text = max((one or other for one, other in re.findall(r"'([^']*)'|\"([^\"]*)\"", fault)), key=len, default="")
     return next((number for number, line in enumerate(lines, 1) if text and number >= start and text in line), start)
 
 
 def scenario_faults(one: Situation) -> Iterator[str]:
-    """What is wrong with a situation: a tool that is not there, or tools that no conversation has together."""
+    """Yield what is wrong with a situation: an unknown tool, or tools that no conversation can combine."""
     yield from (f"{name!r} is no tool of a server" for name in one.tools if name not in TOOLS)
     known = [name for name in one.tools if name in TOOLS]
     linked = {name for pair in links(known) for name in pair}
@@ -267,7 +267,7 @@ def scenario_faults(one: Situation) -> Iterator[str]:
 
 
 def links(tools: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the servers of two tools the second of which takes an id that a tool of the first one's server shows."""
+    """Yield the servers of each pair of tools whose second takes an id that a tool of the first one's server shows."""
     for one in tools:
         server = TOOLS[one][0]
         shown = {kind for tool in server.tools.values() for kind in ids_in(tool.result_type)}
@@ -291,7 +291,7 @@ def text_faults(phrase: str) -> Iterator[str]:
 
 
 def alike(said: Any, most: int) -> Iterator[str]:
-    """Phrases that begin alike, or are the same but for their slots."""
+    """Yield faults for phrases that begin alike, or that differ only in their slots."""
     starts = Counter(" ".join(WORD.findall(SLOT.sub("", one).lower())[:3]) for one in said)
     for start, count in starts.items():
         if count > most:
@@ -302,7 +302,7 @@ def alike(said: Any, most: int) -> Iterator[str]:
 
 
 def choices(schema: dict[str, Any]) -> list[str]:
-    """The allowed texts of a parameter, whether required, optional or in a list."""
+    """Return the allowed texts of a parameter, whether required, optional or in a list."""
     parts = (schema, *schema.get("anyOf", ()), schema.get("items", {}))
     return [one for part in parts for one in part.get("enum", ()) if isinstance(one, str)]
 
@@ -337,7 +337,7 @@ def is_id(hint: Any, name: str) -> bool:
 
 
 def at(hint: Any, path: str) -> Any:
-    """The type at a dotted path of fields in a type; None where there is none."""
+    """Return the type at a dotted path of fields in a type; None if there is none."""
     for name in path.split("."):
         hint = next((one for one in options(hint) if dataclasses.is_dataclass(one) and name in hints(one)), None)
         if hint is None:
@@ -347,7 +347,7 @@ def at(hint: Any, path: str) -> Any:
 
 
 def element(hint: Any) -> Any:
-    """What a list holds; None for a type that is no list."""
+    """Return the element type of a list; None for any other type."""
     for one in options(hint):
         if get_origin(one) in (tuple, list):
             return bare(get_args(one)[0])
@@ -355,7 +355,7 @@ def element(hint: Any) -> Any:
 
 
 def options(hint: Any) -> list[Any]:
-    """The members of a union, or the type alone."""
+    """Return the members of a union, or the type alone."""
     hint = bare(hint)
     if hint is None or dataclasses.is_dataclass(hint) or get_origin(hint) in (tuple, list):
         return [hint]

@@ -72,7 +72,7 @@ def test_a_table_is_mapped_and_its_bad_rows_are_reported(done_run: Site, page: P
     expect(page.get_by_text("1 of 2 rows were imported")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Report on 1 invalid row").click()
-    assert "the user says nothing" in Path(download.value.path()).read_text("utf-8-sig")
+    assert "the user message is empty" in Path(download.value.path()).read_text("utf-8-sig")
 
 
 def test_rollouts_of_a_step_are_collected_to_be_read(done_run: Site, page: Page) -> None:

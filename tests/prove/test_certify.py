@@ -160,8 +160,8 @@ def test_the_data_set_keeps_the_marks_and_its_report_and_card_tell_them(strange:
     found = verify(out)
     assert found.holds and found.held == 0 and found.elsewhere == {"strange": 1} and found.not_certified == 6
     lines = external_replay.format_verdicts(marked)
-    assert lines[0] == "1 certified: answered alike twice, as recorded where something was (strange)"
-    assert lines[1] == "6 not deterministic: answered otherwise the second time (strange)"
+    assert lines[0] == "1 certified: same results twice, equal to recorded results if any (strange)"
+    assert lines[1] == "6 not deterministic: different results the second time (strange)"
     assert (
         lines[2].endswith(": count, step 2") and lines[-1] == "  and 1 more" and lines[3].startswith('    - "value": ')
     )

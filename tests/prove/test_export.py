@@ -82,7 +82,7 @@ def test_messages_and_tools_give_the_conversation_again(examples: tuple[Example,
 
 def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(UnreadableData, match=r"x\.parquet is no Parquet file"):
+    with pytest.raises(UnreadableData, match=r"x\.parquet is not a dataset's Parquet file"):
         list(read_parquet(tmp_path / "x.parquet"))
 
 

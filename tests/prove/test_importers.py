@@ -182,7 +182,7 @@ def test_bfcl_irrelevance_has_no_answers_and_needs_none(tmp_path: Path) -> None:
     (example,) = load(path, FORMATS["bfcl"]).examples
     assert example.abstains
     path.rename(tmp_path / "BFCL_v4_simple.json")
-    with pytest.raises(UnreadableData, match="name the file of possible answers with --answers"):
+    with pytest.raises(UnreadableData, match="pass the file of possible answers with --answers"):
         load(tmp_path / "BFCL_v4_simple.json", FORMATS["bfcl"])
 
 
@@ -200,7 +200,7 @@ def test_lines_an_array_and_parquet_say_the_same(name: str, tmp_path: Path) -> N
     assert load(tmp_path / "rows.json", FORMATS[name]).examples == [lines]
     assert load(tmp_path / "rows.parquet", FORMATS[name]).examples == [lines]
     (tmp_path / "rows.json").write_text(json.dumps([row, 1]))
-    with pytest.raises(ImportRefused, match="item 2: no JSON object"):
+    with pytest.raises(ImportRefused, match="item 2: not a JSON object"):
         load(tmp_path / "rows.json", FORMATS[name])
 
 
@@ -213,21 +213,21 @@ def text_of(message: dict[str, Any]) -> str | None:
 BAD = {
     "when2call": [
         ({}, "messages: Field required"),
-        (SFT | {"messages": []}, "no reply of the assistant"),
-        (SFT | {"tools": "["}, "tools: no JSON"),
-        (SFT | {"tools": [{"description": "nameless"}]}, "a tool has no name"),
+        (SFT | {"messages": []}, "no assistant message"),
+        (SFT | {"tools": "["}, "tools: not valid JSON"),
+        (SFT | {"tools": [{"description": "nameless"}]}, "a tool must have a name"),
         (QUESTION | {"correct_answer": "maybe"}, "correct_answer: Input should be"),
-        (QUESTION | {"question": " "}, "the user says nothing"),
+        (QUESTION | {"question": " "}, "a user message is empty"),
     ],
     "xlam-irrelevance": [
         (IRRELEVANT | {"query": None}, "query: Input should be a valid string"),
-        (IRRELEVANT | {"tools": '{"a": 1}'}, "tools: no list"),
-        (IRRELEVANT | {"tools": '[{"name": "f", "parameters": [1]}]'}, "the parameters of f are no object"),
+        (IRRELEVANT | {"tools": '{"a": 1}'}, "tools: not a list"),
+        (IRRELEVANT | {"tools": '[{"name": "f", "parameters": [1]}]'}, "the parameters of f are not an object"),
     ],
     "openai": [
-        ({"messages": CHAT["messages"], "tools": []}, "which is none of its tools"),
-        ({"messages": CHAT["messages"][3:], "tools": [WEATHER]}, "a tool answers that was not called"),
-        ({"messages": CHAT["messages"][5:], "tools": [WEATHER]}, "the assistant speaks before the user"),
+        ({"messages": CHAT["messages"], "tools": []}, "which is not one of its tools"),
+        ({"messages": CHAT["messages"][3:], "tools": [WEATHER]}, "a tool message has no call before it"),
+        ({"messages": CHAT["messages"][5:], "tools": [WEATHER]}, "an assistant message comes before the first user"),
         ({"messages": [{"role": "cook", "content": ""}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
     ],
@@ -245,7 +245,7 @@ def test_a_bad_row_is_named_with_its_line_and_reason(name: str, row: Any, why: s
 def test_nothing_is_imported_of_a_file_with_a_bad_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(SFT) + "\nnot json\n" + "[]\n" * 30)
-    with pytest.raises(ImportRefused, match="31 bad; nothing was imported") as caught:
+    with pytest.raises(ImportRefused, match="nothing was imported; invalid rows: 31") as caught:
         make(path, tmp_path / "out", FORMATS["when2call"])
     assert not (tmp_path / "out").exists() and len(str(caught.value).splitlines()) < 31
 
@@ -316,7 +316,7 @@ def test_a_foreign_tool_is_shown_judged_by_its_form_and_not_run(tmp_path: Path) 
 def test_a_conversation_with_calls_is_shown_and_learned_from_but_has_no_rollouts(tmp_path: Path) -> None:
     example = only("openai", tmp_path, CHAT)
     assert Prompt(example).tools[0]["function"]["name"] == "weather"
-    with pytest.raises(NotCertified, match="Train on it with supervision"):
+    with pytest.raises(NotCertified, match="Use it for supervised fine-tuning"):
         Attempt(example)
 
 

@@ -138,7 +138,7 @@ class TestBadRows:
 
     def test_nothing_comes_in_unless_the_good_rows_are_asked_for(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.jsonl", [CHAT, {"messages": []}, CHAT | {"tools": 4}, CHAT])
-        with pytest.raises(NothingImported, match="2 of 4 rows are bad, and nothing was imported"):
+        with pytest.raises(NothingImported, match="2 of 4 rows are invalid; nothing was imported"):
             bring(path, tmp_path, "openai")
         assert not list((tmp_path / "out").glob("*.jsonl"))
         assert [row["number"] for row in faults(tmp_path)] == ["2", "3"]
@@ -150,7 +150,7 @@ class TestBadRows:
         path = write(tmp_path / "a.jsonl", [json.loads(dumps(replace(SOME[0], id=id)))])
         with pytest.raises(NothingImported):
             bring(path, tmp_path)
-        assert "is none" in faults(tmp_path)[0]["why"]
+        assert "is invalid" in faults(tmp_path)[0]["why"]
 
     def test_the_report_has_no_cell_that_a_spreadsheet_would_run(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
@@ -172,7 +172,7 @@ class TestBadRows:
     )
     def test_a_record_within_a_row_is_no_more_trusted_than_a_row(self, tmp_path: Path, record: str) -> None:
         path = write(tmp_path / "x.jsonl", [{"record": record}])
-        with pytest.raises(NothingImported, match="1 of 1 rows are bad"):
+        with pytest.raises(NothingImported, match="1 of 1 rows are invalid"):
             bring(path, tmp_path)
 
     @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ class TestTables:
         [
             ("only one column\nx\n", "at least two columns"),
             ("a,a\n1,2\n", "each once"),
-            ('a,b\n"never closed,2\n', "no table"),
+            ('a,b\n"never closed,2\n', "not a valid table"),
             ("Just a letter.\n\nNothing more.", "at least two columns"),
         ],
     )
@@ -290,11 +290,11 @@ class TestWhatItIsNot:
             (b"<!DOCTYPE html><html>", "a web page"),
             (b"version https://git-lfs.github.com/spec/v1", "Git LFS"),
             (b'\xff\xfe{\x00"\x00', "UTF-16"),
-            (b"", "nothing in it"),
-            (b"  \n ", "nothing in it"),
-            (b"abc\0def", "bytes that no text has"),
-            (b"PAR1 and no more", "begins as Parquet and is none"),
-            (b"PK\x03\x04 and no more", "begins as zip and is damaged"),
+            (b"", "file is empty"),
+            (b"  \n ", "file is empty"),
+            (b"abc\0def", "contains binary data"),
+            (b"PAR1 and no more", "Parquet file is invalid or truncated"),
+            (b"PK\x03\x04 and no more", "zip file is damaged or truncated"),
         ],
     )
     def test_it_is_named(self, tmp_path: Path, start: bytes, what: str) -> None:
@@ -309,7 +309,7 @@ class TestWhatItIsNot:
         with pa.CompressedOutputStream(str(path), pack) as file:
             file.write(plain)
         path.write_bytes(path.read_bytes()[:-200])
-        with pytest.raises(UnreadableData, match="damaged or was cut short"):
+        with pytest.raises(UnreadableData, match="damaged or truncated"):
             bring(path, tmp_path)
 
     @pytest.mark.parametrize("kind", ["gz", "zip"])
@@ -341,7 +341,7 @@ class TestWhatItIsNot:
     def test_a_zip_of_other_things_says_what_it_holds(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
             archive.writestr("word/document.xml", "x")
-        with pytest.raises(UnreadableData, match=r"The zip holds word/document.xml"):
+        with pytest.raises(UnreadableData, match=r"The zip contains word/document.xml"):
             bring(tmp_path / "a.zip", tmp_path)
 
     def test_what_is_packed_in_a_zip_cannot_name_its_place(self, tmp_path: Path) -> None:
@@ -358,12 +358,12 @@ class TestWhatItIsNot:
     @pytest.mark.parametrize(
         ("text", "why"),
         [
-            ('[{"a": 1}, {"a": 2}', "begins as a JSON array and is none"),
+            ('[{"a": 1}, {"a": 2}', "is not a valid JSON array"),
             ('[{"a": 1} {"a": 2}]', "no comma or bracket after item 1"),
-            ('[{"a": 1},]', "is none"),
-            ('[{"a": 1}] {"a": 2}', "something after its JSON array"),
-            ("[" * 200_000, "is none"),
-            ('[{"a": NaN}]', "NaN is no JSON"),
+            ('[{"a": 1},]', "is not a valid JSON array"),
+            ('[{"a": 1}] {"a": 2}', "text after its JSON array"),
+            ("[" * 200_000, "is not a valid JSON array"),
+            ('[{"a": NaN}]', "NaN is not JSON"),
         ],
     )
     def test_an_array_that_is_none_is_refused(self, tmp_path: Path, text: str, why: str) -> None:
@@ -387,7 +387,7 @@ class TestWhatItIsNot:
     @pytest.mark.parametrize(
         ("row", "why"),
         [
-            ({f"c{n}": n for n in range(rows.MOST_COLUMNS + 1)}, "columns, and 500 are the most"),
+            ({f"c{n}": n for n in range(rows.MOST_COLUMNS + 1)}, "columns; the limit is 500"),
             ({"c" * 300: 1}, "has more than 200 characters"),
             ({"a": [[]] * (rows.MOST_VALUES + 1)}, "more than 100,000 values"),
         ],
@@ -483,7 +483,7 @@ class TestOrder:
         make(path, tmp_path / "out", FORMATS["openai"])
         manifest = dataset_folder.read(tmp_path / "out")
         assert manifest.splits["train"].order_unknown == 1
-        assert "| order of the steps unknown | 1 | 0 |" in card(manifest, ())
+        assert "| order of steps unknown | 1 | 0 |" in card(manifest, ())
 
     @pytest.mark.parametrize("id", ["7", "Oslo"])
     def test_a_value_that_the_user_says_or_that_any_result_has_makes_no_edge(self, id: str) -> None:

@@ -48,8 +48,8 @@ def test_what_is_left_out_has_the_papers_weights() -> None:
         ({"form": "papers"}, "form: input should be 'paper', 'graduated', 'trace_state' or 'final_state'"),
         ({"name": "much"}, "name: input should be a valid number"),
         ({"name": None}, "name: input should be a valid number"),
-        ("[]", "does not fit"),
-        ("{", "does not fit"),
+        ("[]", "The reward is invalid"),
+        ("{", "The reward is invalid"),
         ({"name": {1}}, "must be a JSON object"),
     ],
 )
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused_in_python_too(fault: dict[str, Any]) -> No
 
 def test_every_preset_is_told_in_words_and_an_unknown_one_is_refused_with_those_there_are() -> None:
     assert set(PRESETS) == set(SAYS) and all(preset(name) is PRESETS[name] for name in PRESETS)
-    with pytest.raises(BadReward, match=r"no reward 'ablation'\. There is: paper, no_validity"):
+    with pytest.raises(BadReward, match=r"no reward preset 'ablation'\. Choose one of: paper, no_validity"):
         preset("ablation")
 
 

@@ -50,7 +50,7 @@ def test_a_world_of_other_code_is_refused_where_it_is_asked_for_only(two_turns: 
         replace(two_turns, world=replace(two_turns.world, servers=("x",))),
     ):
         assert list(rescore(by_id(other), [idle(two_turns)], PAPER))
-        with pytest.raises(StaleExample, match="Score by the form paper or graduated"):
+        with pytest.raises(StaleExample, match="Use the reward form paper or graduated"):
             list(rescore(by_id(other), [idle(two_turns)], PRESETS["final_state"]))
 
 
@@ -109,7 +109,7 @@ def test_a_runs_rollouts_and_its_data_set_are_found(run: Path, chains: list[Exam
 
 def test_another_data_set_in_its_place_is_not_taken_for_it(run: Path, chains: list[Example]) -> None:
     write_lines(data_of([run]), chains[:3])
-    with pytest.raises(UnreadableData, match="name its folder with --data"):
+    with pytest.raises(UnreadableData, match="pass its folder with --data"):
         data_of([run])
 
 
@@ -122,12 +122,12 @@ def test_what_holds_no_rollouts_or_no_data_set_is_named(tmp_path: Path) -> None:
 def test_a_file_cut_short_is_named_with_its_line(run: Path) -> None:
     file = files_of(run)[0][1]
     file.write_bytes(file.read_bytes()[:-40])
-    with pytest.raises(UnreadableData, match=r"step-000001\.jsonl, line 2: not a valid Rollout.*may be cut short"):
+    with pytest.raises(UnreadableData, match=r"step-000001\.jsonl, line 2: not a valid Rollout.*may be truncated"):
         rollouts_in(file)
 
 
 @pytest.mark.parametrize("card", ['{"x":', "[1]", "{}", "\ud800"])
 def test_a_run_whose_card_is_damaged_asks_for_its_data_set_in_words(card: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(card.encode("utf-8", "surrogatepass"))
-    with pytest.raises(UnreadableData, match=r"run\.json is no card of a run: name the data set's folder with --data"):
+    with pytest.raises(UnreadableData, match=r"run\.json is not a run's card: pass the dataset's folder with --data"):
         data_of([tmp_path])

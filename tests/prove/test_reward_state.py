@@ -197,7 +197,7 @@ def needs_the_clock() -> tuple[WorldRef, list[ToolCall]]:
 def test_where_a_write_needs_the_clock_to_move_states_are_compared_as_they_were() -> None:
     where, calls = needs_the_clock()
     writes = [one for one in calls if TOOLS[one.name][1].writes]
-    with pytest.raises(Unreplayable, match="was accepted in a rollout and is refused when it is made again"):
+    with pytest.raises(Unreplayable, match="was accepted in a rollout and fails on replay"):
         outcome(where, writes)
     example = asked(*writes, where=where)
     assert truth_of(example).still is None

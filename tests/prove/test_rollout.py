@@ -243,7 +243,7 @@ def test_a_rollout_that_takes_too_long_is_laid_to_what_took_most_of_it(
         attempt.answer(write_calls([LIST]))
     rollout = attempt.finish()
     assert (rollout.end, rollout.failed_at, rollout.reward) == ("infrastructure", boundary, None)
-    assert len(rollout.calls) < 2 and "a rollout may take 60" in rollout.error
+    assert len(rollout.calls) < 2 and "the limit is 60 s" in rollout.error
 
 
 def test_a_rollout_that_is_not_over_ran_out_of_tokens() -> None:
@@ -326,7 +326,7 @@ def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
 
 
 def test_a_stale_example_names_the_server_that_changed_and_is_refused_with_the_remedy(two_turns: Example) -> None:
-    with pytest.raises(StaleExample, match=r"differently now than when this was made.*Synthesize the data set again"):
+    with pytest.raises(StaleExample, match=r"differently now than when this was made.*Synthesize the dataset again"):
         Attempt(replace(two_turns, fingerprint="0" * 16))
     servers = sorted(two_turns.world.servers)
     digits = "".join("zz" if name == servers[0] else fingerprint([name])[-2:] for name in servers)

@@ -68,7 +68,7 @@ def test_what_is_put_there_is_got_again_listed_and_removed(storage: Storage) -> 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", "", ".", "..", "s3://other/x", "a\n"])
 def test_a_name_that_leads_elsewhere_is_never_opened(name: str, storage: Storage) -> None:
     for use in (storage.get, storage.remove, lambda one: storage.put(one, b""), storage.__truediv__):
-        with pytest.raises(ValueError, match="not a name"):
+        with pytest.raises(ValueError, match="not a valid file or folder name"):
             use(name)
 
 
@@ -78,10 +78,10 @@ def test_a_url_that_is_none_and_a_package_that_is_missing_are_named_with_the_rem
     monkeypatch.delenv("PROVE_STORAGE", raising=False)
     assert configured() is None is configured("")
     for wrong in ("/srv/prove", "nonsense://x", "s3", "file://srv/prove"):
-        with pytest.raises(StorageFailed, match=r"is no URL of a storage\. Write file:///folder or s3://bucket/prefix"):
+        with pytest.raises(StorageFailed, match=r"is not a storage URL\. Use file:///folder or s3://bucket/prefix"):
             configured(wrong)
     monkeypatch.setitem(sys.modules, "s3fs", None)  # as where it is not installed
-    with pytest.raises(StorageFailed, match="for s3:// the package s3fs must be installed"):
+    with pytest.raises(StorageFailed, match="install the package s3fs to use s3:// URLs"):
         configured("s3://bucket/prefix")
 
 
@@ -197,7 +197,7 @@ def test_a_run_whose_storage_is_set_wrong_is_refused_before_it_starts(
     folder: RolloutFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROVE_STORAGE", "/srv/prove")
-    with pytest.raises(Refused, match=r"is no URL of a storage.* then resume"):
+    with pytest.raises(Refused, match=r"is not a storage URL.* then resume"):
         Storing(folder.path, "the-job", 0, telling(tmp_path)[0])
 
 
@@ -207,13 +207,13 @@ def test_the_command_brings_what_runs_could_not(
     keep(folder, 1)
     monkeypatch.setenv("PROVE_DATA", str(tmp_path))
     monkeypatch.delenv("PROVE_STORAGE", raising=False)
-    assert command.main() == 1 and "names no storage" in capsys.readouterr().err
+    assert command.main() == 1 and "PROVE_STORAGE is not set" in capsys.readouterr().err
     away(tmp_path)
     monkeypatch.setenv("PROVE_STORAGE", f"file://{tmp_path / 'far'}")
     assert command.main() == 1 and "did not answer" in capsys.readouterr().err
     (tmp_path / "far").unlink()
-    assert command.main() == 0 and "2 files brought" in capsys.readouterr().out
-    assert command.main() == 0 and "brought" not in capsys.readouterr().out
+    assert command.main() == 0 and "2 files uploaded" in capsys.readouterr().out
+    assert command.main() == 0 and "uploaded" not in capsys.readouterr().out
 
 
 def test_a_cache_gives_the_same_file_without_asking_again_and_stays_small(storage: Storage, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_file_that_was_cut_short_says_so_and_names_itself(
     whole = path.read_bytes()
     path.write_bytes(whole[: int(cut * len(whole))])
     for read in (read_summaries, lambda file: read_rollout(file, 1), lambda file: list(read_step(file))):
-        with pytest.raises(DamagedFile, match=r"step-000007\.parquet .*damaged or was cut short") as error:
+        with pytest.raises(DamagedFile, match=r"step-000007\.parquet .*damaged or truncated") as error:
             read(path)
         assert str(path.parent) not in str(error.value)
 
@@ -224,7 +224,7 @@ def test_rollouts_of_old_runs_and_new_ones_are_read_alike(folder: RolloutFolder)
     assert told == ["one", "two", "three", "four"]
     assert [read_one(folder, step, 2).transcript[0].content for step in (1, 2)] == ["two", "four"]  # type: ignore[union-attr]
     assert read_one(folder, 1, 3) is read_one(folder, 2, 3) is None
-    with pytest.raises(FileNotFoundError, match="no file of the rollouts of step 9"):
+    with pytest.raises(FileNotFoundError, match="no rollout file of step 9"):
         list(read_rollouts(folder, [9]))
     (folder.path / "step-000001.jsonl").write_text('{"example": ')
     with pytest.raises(UnreadableData, match="line 1"):

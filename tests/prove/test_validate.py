@@ -47,7 +47,7 @@ def refused(example: Example, left_out: int, position: int) -> bool:
 
 def test_other_server_behaviour_is_named_with_the_remedy(examples: tuple[Example, ...]) -> None:
     for example in examples[:20]:
-        assert "Synthesize the data set again" in rejected(replace(example, fingerprint="0" * 16))
+        assert "Synthesize the dataset again" in rejected(replace(example, fingerprint="0" * 16))
 
 
 def test_another_world_is_rejected(examples: tuple[Example, ...]) -> None:

@@ -84,7 +84,7 @@ def test_what_others_made_is_imported_and_gives_a_recipe_its_abstention(tmp_path
     told = said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
     assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in told
     assert '"source":"xlam-irrelevance"' in (tmp_path / "set" / "train.jsonl").read_text()
-    assert "1 of the conversations in which nothing is to be called are not ours" in (
+    assert "1 of the conversations in which no call is required were imported" in (
         (tmp_path / "set" / "README.md").read_text().replace("\n", " ")
     )
 
@@ -129,20 +129,20 @@ def test_imported_calls_are_certified_by_a_server_that_the_operator_allows(
     command = json.dumps([sys.executable, "-m", "mcp_servers", "banking", "--size", "small"])
     allowed.write_text(f"[bank]\ncommand = {command}\nenvironment = {{PYTHONPATH = {json.dumps(str(ROOT))}}}\n")
     told = said("import_data", file, **given)
-    assert "1 certified: answered alike twice" in told and "1 refused: a call fails (bank)" in told
+    assert "1 certified: same results twice" in told and "1 rejected: a call fails (bank)" in told
     assert ": get_account, step 1" in told and "1 train conversations have calls and are not certified" in told
     told = said("verify", tmp_path / "theirs")
     assert "1 were certified on bank at their import" in told and "0 of 0 hold" in told
-    assert "  1 refused: a call fails" in told
+    assert "  1 rejected: a call fails" in told
     report = json.loads(said("verify", tmp_path / "theirs", json=True))
     assert report["elsewhere"] == {"bank": 1} and report["checks"] == {"same": 1, "refused": 1}
     card = (tmp_path / "theirs" / "README.md").read_text()
-    assert "on fresh sessions of bank" in card and "| calls refused: a call fails | 1 | 0 |" in card
+    assert "on fresh sessions of bank" in card and "| calls rejected: a call fails | 1 | 0 |" in card
 
 
 def test_a_file_with_bad_rows_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     queries = write(tmp_path / "queries.jsonl", [*QUERIES, {"query": 5}])
-    with pytest.raises(CommandError, match=r"1 bad; nothing was imported.*\n.*line 4: query"):
+    with pytest.raises(CommandError, match=r"nothing was imported; invalid rows: 1\..*\n.*line 4: query"):
         said("import_data", queries, format="xlam-irrelevance", out=tmp_path / "theirs")
     with pytest.raises(CommandError, match=r"nowhere\.jsonl: No such file"):
         said("import_data", tmp_path / "nowhere.jsonl", format="openai", out=tmp_path / "theirs")

@@ -183,7 +183,7 @@ def test_a_rollout_without_a_reward_makes_its_group_void_and_advantages_are_as_t
     assert [row.rollouts["advantage"] for row in rows] == [[None, None], [2.5, None], [0.5, -0.5]]
     assert [group["void"] for group in api.get(f"{RUNS}/{run.number}/rollouts/1").json()] == [True, False, False]
     void = api.get(f"{RUNS}/{run.number}/rollouts/1/2").json()
-    assert void["reward"] is None and void["error"] == "Its program told no reward of it."
+    assert void["reward"] is None and void["error"] == "No reward was logged for this rollout."
 
 
 @pytest.mark.parametrize(

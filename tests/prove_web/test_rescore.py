@@ -65,7 +65,7 @@ def test_files_may_be_named_one_by_one(stored: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--preset", "ablation"], r"no reward 'ablation'\. There is: paper"),
+        (["--preset", "ablation"], r"no reward preset 'ablation'\. Choose one of: paper"),
         (["--set", "coverage=NaN"], "coverage must be a finite number of at least 0, not nan"),
         (["--set", "coverag=1"], "there is no coverag, only form"),
         (["--set", "coverage"], "--set takes NAME=VALUE"),
@@ -79,9 +79,9 @@ def test_a_reward_that_does_not_fit_is_refused(stored: tuple[Path, Path], argume
 
 def test_what_is_not_there_cut_short_or_of_other_data_is_named(stored: tuple[Path, Path], tmp_path: Path) -> None:
     run, data = stored
-    with pytest.raises(CommandError, match="has no rollouts: name a run's folder"):
+    with pytest.raises(CommandError, match="has no rollouts: pass a run's folder"):
         said(tmp_path / "gone", data)
-    with pytest.raises(CommandError, match="name its folder with --data"):
+    with pytest.raises(CommandError, match="pass its folder with --data"):
         call_command("rescore", str(run))
     write_lines(data, [abstention()])
     with pytest.raises(CommandError, match=f"no example {chain().id}"):

@@ -108,7 +108,7 @@ def test_a_share_of_the_trace_that_moves_is_told_as_it_stood_at_the_step(project
         ({"form": "trace_state", "tau": 0.9, "tau_end": 0.1}, "From trace to final state over the run"),
         ({"form": "trace_state", "validity": 0.1, "tau": 0.7}, "Trace and final state with share of the trace 0.7"),
         ({"repeats": 0.2, "name": 0.3}, "The paper's with name 0.3, cost of repeats 0.2"),
-        ({"coverag": 1}, "The reward does not fit: there is no coverag"),
+        ({"coverag": 1}, "The reward is invalid: there is no coverag"),
     ],
 )
 def test_a_reward_is_told_by_its_name_or_by_what_is_different(given: dict[str, object] | None, words: str) -> None:

@@ -117,7 +117,7 @@ def test_rollouts_that_are_not_there_say_why(step: int, said: str, run: Run, vic
 @pytest.mark.parametrize(
     ("keep", "name", "says"),
     [
-        (keep_rollouts, "step-000001.parquet", "The file step-000001.parquet (12 bytes) is damaged or was cut short"),
+        (keep_rollouts, "step-000001.parquet", "The file step-000001.parquet (12 bytes) is damaged or truncated"),
         (keep_old_rollouts, "step-000001.jsonl", "cannot be read"),
     ],
 )

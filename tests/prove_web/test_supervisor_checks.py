@@ -216,5 +216,5 @@ def test_pages_and_gateway_have_ports_of_their_own() -> None:
 def test_a_storage_that_is_none_is_refused_before_anything_starts() -> None:
     checks.storage("")
     checks.storage("file:///srv/prove")
-    with pytest.raises(Refused, match="PROVE_STORAGE='/srv/prove' is no URL of a storage"):
+    with pytest.raises(Refused, match="PROVE_STORAGE='/srv/prove' is not a storage URL"):
         checks.storage("/srv/prove")

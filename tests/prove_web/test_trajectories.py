@@ -214,7 +214,7 @@ def test_what_a_server_of_others_made_of_imported_calls_is_shown(
     assert page.context["verdict"].reward is None
     sure = imported(steps=steps, kind="chain", source="openai", check=ServerCheck(servers=("air",), verdict="same"))
     page = as_user(victor).get(at(dataset_of(project, [sure]), sure))
-    assert "are certified: answered alike twice" in page.text and "not certified" not in page.text
+    assert "are certified: same results twice" in page.text and "not certified" not in page.text
     assert page.context["verdict"].reward is None and "not supported yet" in page.text
 
 

@@ -148,7 +148,7 @@ def test_time_that_is_up_is_laid_to_what_took_most_of_it_and_voids_the_group(
     backend = ScriptedBackend(clock.slow(generation / 2, always(LIST)), TOKENIZER)  # two rows speak at each step
     made = Engine(backend, TOKENIZER, WIDE).run(attempts, 2)
     assert [one.rollout.failed_at for one in made] == [boundary, "policy"]
-    assert made[0].rollout.reward is None and "a rollout may take 60" in made[0].rollout.error
+    assert made[0].rollout.reward is None and "the limit is 60 s" in made[0].rollout.error
     assert invalid(made) and len(made[0].rollout.calls) < len(made[1].rollout.calls)
 
 

@@ -29,7 +29,7 @@ def test_a_file_becomes_a_data_set_with_a_card_and_is_not_kept_beside_it(tmp_pat
     assert (result["import"]["good"], result["import"]["bad"], result["import"]["rows"]) == (1, 1, 2)
     (example,) = dataset_folder.examples(tmp_path / "out", "train")
     assert example.turns == ("What is it?",) and example.source == "columns"
-    assert "a table of others" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "an imported table" in (tmp_path / "out" / "README.md").read_text("utf-8")
     assert not (tmp_path / "upload").exists() and json.loads(json.dumps(result)) == result
     assert loads(dataset_folder.Manifest, json.dumps(result["manifest"])).settings["file"] == "a.csv"
 
@@ -37,9 +37,9 @@ def test_a_file_becomes_a_data_set_with_a_card_and_is_not_kept_beside_it(tmp_pat
 @pytest.mark.parametrize(
     ("data", "given", "why"),
     [
-        (b"q,b\nWhat?,1\n,2\n", GIVEN | {"keep_good": False}, "1 of 2 rows are bad, and nothing was imported"),
+        (b"q,b\nWhat?,1\n,2\n", GIVEN | {"keep_good": False}, "1 of 2 rows are invalid; nothing was imported"),
         (b"\x89PNG", GIVEN, "a PNG image"),
-        (b"q,b\n,1\n", GIVEN, "none came in"),
+        (b"q,b\n,1\n", GIVEN, "None of its rows"),
     ],
 )
 def test_what_cannot_come_in_is_refused_and_the_file_stays_for_another_try(

@@ -183,4 +183,4 @@ def test_a_run_on_a_stale_data_set_says_which_servers_changed_and_what_to_do(mad
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
     [end] = of_kind(done(tmp_path / str(uuid.uuid4()), "run", run_of(data, 1)), "ended")
     assert end["state"] == "failed" and "differently now than when this was made" in end["error"]
-    assert "`manage.py verify FOLDER`" in end["error"] and "Synthesize the data set again" in end["error"]
+    assert "`manage.py verify FOLDER`" in end["error"] and "Synthesize the dataset again" in end["error"]

@@ -1,4 +1,4 @@
-"""PROVE Studio from a program of one's own: its API as Python, without Django and without torch.
+"""Python client for the API of PROVE Studio, without Django and without torch.
 
     from training_worker.client import Studio
 
@@ -11,14 +11,14 @@
             print(hit["step"], hit["index"], hit["tools"])
         demo.export_rollouts(run["number"], "rollouts.jsonl")
 
-A token is made on the team's page *API tokens* (or with `manage.py make_token`); without one in the call it is read
-from the environment, PROVE_TOKEN. What is listed comes as an iterator that asks for the next piece when it is needed;
-what is exported is read while it is sent. Answers are dicts as the site's page /api/v1/docs/ has them.
+Create a token on the team's page *API tokens* or with `manage.py make_token`; if none is passed, the environment
+variable PROVE_TOKEN is read. Lists are iterators that fetch the next page when it is needed; exports are streamed.
+Responses are dicts, documented on the site's page /api/v1/docs/.
 
-A request that changes nothing, or says the same when it is sent twice, is sent again where the site did not answer;
-one that was refused for there being too many waits as long as the site says. Whatever else is refused is raised as a
-StudioError: NotKnown (401), NotAllowed (403), NotFound (404), Conflict (409), Invalid (400, 413, 415, 422),
-TooMany (429), Broken (500 and above), Unreachable. Each says what is the case, where, and what to do.
+An idempotent request (GET, PUT) is retried if the site does not answer; a rate-limited one waits as long as the site
+says. Any other error is raised as a StudioError: NotKnown (401), NotAllowed (403), NotFound (404), Conflict (409),
+Invalid (400, 413, 415, 422), TooMany (429), Broken (500 and above), Unreachable. Each says what happened, where, and
+what to do.
 """
 
 from .errors import (

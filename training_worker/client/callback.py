@@ -1,4 +1,4 @@
-"""A callback for the trainers of transformers and TRL: what they log is a run of the site, live.
+"""Callback for the trainers of transformers and TRL that logs them as a live run on the site.
 
     from training_worker.client import Studio
     from training_worker.client.callback import ProveCallback
@@ -6,10 +6,10 @@
     demo = Studio("https://studio.example.org").project("acme", "demo")
     trainer = GRPOTrainer(..., callbacks=[ProveCallback(demo, "Mine, with a longer context")])
 
-It never stops or slows training: without the site it warns once, and keeps what was logged in `prove/` of the output
-folder, from where it goes to the site later. A run that people ask to stop on the site stops after its step. Metrics of
-evaluations, `eval_...`, are held-out ones, and what TRL measures as this site does has the name that it has here. With
-`reward_funcs=callback.watched([...])` TRL's trainers tell the rollouts of each step, too: the main process's.
+It never stops or slows training: if the site does not answer, it warns once and stores the log in `prove/` of the output
+folder, from where it is sent later. A run that somebody stops on the site ends after its current step. Evaluation
+metrics, `eval_...`, are logged as held-out metrics; a TRL metric that this site has too is logged by this site's name.
+With `reward_funcs=callback.watched([...])` TRL's trainers also log the rollouts of each step, from the main process.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .run_logger import RunLogger
 from .trl_capture import Watch
 
 HELD_OUT = "eval_"
-OURS = {  # what TRL calls a metric -> what this site calls the same
-    "reward_std": "reward_deviation",  # of all rewards of the step; ours of that name is of groups
+OURS = {  # TRL's name of a metric -> this site's name of it
+    "reward_std": "reward_deviation",  # over all rewards of the step; this site's `reward_std` is over groups
     "frac_reward_zero_std": "zero_variance",
     "completions/mean_length": "completion_tokens",
     "completions/max_length": "completion_tokens_max",
@@ -43,7 +43,7 @@ OURS = {  # what TRL calls a metric -> what this site calls the same
 
 
 class ProveCallback(TrainerCallback):
-    """`config` is told beside the trainer's own arguments; `fields` are those of a run, such as `tags` and `notes`."""
+    """Trainer callback; `config` is logged in addition to the trainer's arguments, `fields` are a run's, such as `tags`."""
 
     def __init__(self, project: Project, name: str = "", config: dict[str, Any] | None = None, **fields: Any) -> None:
         self.project, self.name, self.config, self.fields = project, name, config or {}, fields
@@ -51,7 +51,7 @@ class ProveCallback(TrainerCallback):
         self.watch, self.weights = Watch(), dict[str, float]()
 
     def watched(self, reward_funcs: Any) -> Any:
-        """TRL's `reward_funcs`, watched: the rollouts of each step are then told, with what each function gave."""
+        """Wrap TRL's `reward_funcs`, so that the rollouts of each step are logged with each function's reward."""
         return self.watch.watched(reward_funcs)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
@@ -77,7 +77,7 @@ class ProveCallback(TrainerCallback):
         self.teller.log(state.global_step, named(told))
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        self.watch.clear()  # what an evaluation asks is no rollout of a step
+        self.watch.clear()  # completions of an evaluation are not rollouts of a step
 
     def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> Any:
         groups = self.watch.take(self.weights)
@@ -97,7 +97,7 @@ def named(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that are a value each."""
+    """Return the settings with a single, finite value."""
     known = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
     return {name: value for name, value in known.items() if not isinstance(value, float) or isfinite(value)}
 

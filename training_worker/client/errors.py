@@ -1,4 +1,4 @@
-"""What a site may refuse, as exceptions."""
+"""Exceptions for error responses of a site."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class StudioError(Exception):
-    """The site did not do what was asked. `status` is 0 where it did not answer; `faults` are by field."""
+    """Failed request. `status` is 0 if the site did not answer; `faults` has the errors by field."""
 
     def __init__(self, error: str, status: int = 0, where: str = "", do: str = "", faults: Any = ()) -> None:
         super().__init__(" ".join(filter(None, (error, f"({where})" if where else "", do))))
@@ -16,35 +16,35 @@ class StudioError(Exception):
 
 
 class NotKnown(StudioError):
-    """The site does not know who asks: the token is missing, mistyped, revoked or expired."""
+    """Unknown caller: the token is missing, mistyped, revoked or expired."""
 
 
 class NotAllowed(StudioError):
-    """The person's role or the token's scopes do not reach."""
+    """Missing permission: the user's role or the token's scopes do not suffice."""
 
 
 class NotFound(StudioError):
-    """There is no such thing, or none for whoever asks."""
+    """Missing object: it does not exist, or the caller may not see it."""
 
 
 class Conflict(StudioError):
-    """It does not fit how things stand by now."""
+    """Conflict with the current state on the site."""
 
 
 class Invalid(StudioError):
-    """What was sent cannot be taken; `faults` says why, by field."""
+    """Invalid request; `faults` says why, by field."""
 
 
 class TooMany(StudioError):
-    """More requests in a minute than the site answers, even after waiting."""
+    """Rate limit exceeded, even after waiting."""
 
 
 class Broken(StudioError):
-    """The site, or something before it, failed."""
+    """Failure of the site, or of a proxy in front of it."""
 
 
 class Unreachable(StudioError):
-    """No answer came."""
+    """No response from the site."""
 
 
 KINDS: Mapping[int, type[StudioError]] = {
@@ -61,7 +61,7 @@ KINDS: Mapping[int, type[StudioError]] = {
 
 
 def refusal(status: int, told: Any, text: str) -> StudioError:
-    """The exception for an answer; `told` is its JSON, or None for what is none, such as a proxy's own page."""
+    """Return the exception for a response; `told` is its JSON, or None if it has none, such as a proxy's own page."""
     kind = KINDS.get(status, Broken if status >= 500 else StudioError)
     if not isinstance(told, dict) or "error" not in told:
         return kind(f"The site answered {status}: {text[:200].strip() or 'nothing'}", status)

@@ -1,4 +1,4 @@
-"""Of a project: evaluations, leaderboards and alerts."""
+"""Client methods for a project's evaluations, leaderboards and alerts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class Evaluations(APIResource):
         return self.all("/evaluations", **query)
 
     def evaluation(self, number: int) -> Json:
-        """With its report, once it is done."""
+        """Return an evaluation, with its report once it is done."""
         return dict(self.get(f"/evaluations/{number}"))
 
     def policies(self) -> list[Json]:
-        """What `policy` takes when a run or an evaluation is launched."""
+        """Return the values that `policy` accepts when a run or an evaluation is launched."""
         return list(self.get("/policies"))
 
     def launch_evaluation(self, benchmark: str, policy: str, **fields: Any) -> Json:
         return self.post("/evaluations", {"benchmark": benchmark, "policy": policy, **fields})
 
     def compare_evaluations(self, after: int, before: int) -> Json:
-        """Paired task by task: the difference, and what flipped each way."""
+        """Compare two evaluations task by task: the paired difference, and the tasks that flipped each way."""
         return dict(self.get(f"/evaluations/{after}/compare/{before}"))
 
     def leaderboard(self, benchmark: str, sort: str = "") -> Json:
@@ -33,5 +33,5 @@ class Evaluations(APIResource):
         return self.all("/alerts", **query)
 
     def change_alert(self, alert: int, do: str, **rest: Any) -> Json:
-        """`do` is acknowledge, snooze (with `hours`) or reopen."""
+        """Change an alert; `do` is acknowledge, snooze (with `hours`) or reopen."""
         return self.post(f"/alerts/{alert}/change", {"do": do, **rest})

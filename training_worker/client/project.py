@@ -1,7 +1,7 @@
-"""One project of a site: its servers and sessions, data sets, trajectories, queues, runs, evaluations and jobs.
+"""Client of one project: servers, sessions, datasets, trajectories, review queues, runs, evaluations and jobs.
 
-What each operation takes and answers is on the site's page /api/v1/docs/. Keywords that are not named here are those
-of that page.
+The site's page /api/v1/docs/ documents the arguments and the response of each operation. Keyword arguments that are not
+named here are those of that page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .sweeps import Sweeps
 
 class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Setup, Jobs):
     def share(self, page: str, days: int = 30) -> str:
-        """A link by which whoever has it reads one page, such as the `url` of a run."""
+        """Create a share link to one page, such as the `url` of a run, which anyone with the link can read."""
         return str(self.post("/shares", {"page": page, "days": days})["address"])
 
     def restore(self, deletion: int) -> Json:
@@ -29,5 +29,5 @@ class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Setup, Jobs)
         return self.all("/views", page=page)
 
     def delete_project(self, name: str) -> Json:
-        """Into the team's bin with all that is in it; `name` is the project's, as it stands."""
+        """Move the project with all its content to the team's trash; `name` must be its current name."""
         return self.post("/delete", {"name": name})

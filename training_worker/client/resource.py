@@ -1,4 +1,4 @@
-"""What a project is asked with: one request, a list, the lines of an export, a file."""
+"""Base class of a project's client methods: single requests, lists, lines of an export, and file downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of a project: review queues, their items, and what people answer and settle."""
+"""Client methods for a project's review queues, their items, reviews and adjudication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Reviews(APIResource):
         return self.all(f"/review/{queue}/items", state=state)
 
     def next_item(self, queue: int, after: int = 0) -> Json | None:
-        """The next item that needs you, held for you; None where none does."""
+        """Return the next item that needs your review, and reserve it for you; None if there is none."""
         found = self.get(f"/review/{queue}/next", after=after)
         return dict(found) if found else None
 
@@ -27,20 +27,20 @@ class Reviews(APIResource):
         return dict(self.get(f"/review/{queue}/items/{position}"))
 
     def review(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
-        """Complete one's review of an item; `action` may be draft or skip."""
+        """Complete your review of an item; `action` may be draft or skip."""
         return self.put(f"/review/{queue}/items/{position}/review", {"answers": dict(answers), **rest})
 
     def next_conflict(self, queue: int, after: int = 0) -> Json | None:
-        """The next item whose reviewers disagree; None where there is none."""
+        """Return the next item whose reviewers disagree; None if there is none."""
         found = self.get(f"/review/{queue}/conflicts/next", after=after)["item"]
         return dict(found) if found else None
 
     def conflict(self, queue: int, position: int) -> Json:
-        """What its reviewers say of an item, side by side."""
+        """Return the answers of an item's reviewers side by side."""
         return dict(self.get(f"/review/{queue}/items/{position}/adjudication"))
 
     def settle(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
-        """Settle an item by one's own answers, whatever its reviewers said."""
+        """Adjudicate an item with your own answers, overriding its reviewers."""
         return self.put(f"/review/{queue}/items/{position}/adjudication", {"answers": dict(answers), **rest})
 
     def agreement(self, queue: int | None = None, **query: Any) -> Json:

@@ -1,7 +1,7 @@
-"""Telling the site of a run from within the program that trains it, without ever stopping or slowing it.
+"""Logger of a run inside the program that trains it, which it never stops or slows.
 
-`log` puts a point into a bounded queue and returns. A thread writes what waits there to a spool on disk and sends it
-from there; while the site is away it waits, and goes on later. Whatever goes wrong is one warning.
+`log` puts a point into a bounded queue and returns. A thread writes the queue to a spool on disk and sends it from
+there; while the site does not answer, it retries later. All problems together cause one warning.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from .spool import Item, Spool
 from .uploader import GONE, forward
 
 MOST_WAITING = 10_000  # points in memory
-LARGEST_STEP = 7_000_000  # characters of a step's rollouts, as JSON; a request has room for some more
+LARGEST_STEP = 7_000_000  # characters of a step's rollouts as JSON; the limit of a request is a little higher
 EVERY = 2.0  # seconds between two batches
-BEAT = 30.0  # seconds of silence after which the site is told that the program is alive
-LONGEST_WAIT = 60.0  # seconds between two tries while the site is away
-LAST_WORDS = 10.0  # seconds that the end of a run waits for the site
-SHORT_WORDS = 1.0  # and where that was away before
+BEAT = 30.0  # seconds without a request after which a heartbeat is sent
+LONGEST_WAIT = 60.0  # seconds between two tries while the site does not answer
+LAST_WORDS = 10.0  # seconds that `end` waits for the site
+SHORT_WORDS = 1.0  # the same, if the site did not answer before
 AWAY = (Unreachable, Broken, TooMany)
 log = logging.getLogger(__name__)
 
 
 class RunLogger:
-    """One run that is told of. `stop` is set once people asked the run to stop; `run` is its number, once it has one.
+    """Logger of one run. `stop` is set once somebody stops the run on the site; `run` is its number, once it has one.
 
-    Its thread ends with the run, or once the Studio was closed; then what is told is kept for `send_left`.
-    `spool` is a folder; a program that goes on with the run of before passes `goes_on`, and the key is found there.
+    Its thread ends with the run, or when the Studio is closed; what is logged then stays in the spool for `send_left`.
+    `spool` is a folder; a program that resumes the previous run passes `goes_on`, and the run's key is read from there.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RunLogger:
             self.spool: Spool | None = self.open_spool(Path(spool), name, goes_on, fields)
         except (OSError, ValueError) as error:
             self.spool = None
-            self.warn(f"nothing can be kept in {spool}: {error}")
+            self.warn(f"cannot write to {spool}, so the run is not logged: {error}")
         self.thread = threading.Thread(target=self.work, name="prove-teller", daemon=True)
         self.thread.start()
         atexit.register(self.break_off)
@@ -86,24 +86,24 @@ class RunLogger:
         return spool
 
     def log(self, step: int, metrics: Mapping[str, Any], held_out: bool = False) -> None:
-        """Tell of a step. What is no number is left out; NaN and infinity become null. Never raises, never waits."""
+        """Log metrics of a step; those that are not numbers are dropped. Never raises an error, never blocks."""
         told = {called: number(value) for name, value in metrics.items() if real(value) and (called := fitted(name))}
         if told:
             point = {"step": int(step), "metrics": told, "time": datetime.now(UTC).isoformat()}
             self.put({"held_out" if held_out else "points": point})
 
     def rollouts(self, step: int, groups: Sequence[Mapping[str, Any]]) -> None:
-        """Tell the rollouts of a step, as Project.tell_rollouts takes them. Never raises, never waits."""
+        """Log the rollouts of a step in the format of Project.tell_rollouts. Never raises an error, never blocks."""
         try:
             text = json.dumps(list(groups), default=str, allow_nan=False)
         except ValueError as error:
-            return self.warn(f"the rollouts of step {step} are left out: {error}")
+            return self.warn(f"the rollouts of step {step} are dropped: {error}")
         if len(text) > LARGEST_STEP:
-            return self.warn(f"the rollouts of step {step} are left out: they have {len(text):,} characters")
+            return self.warn(f"the rollouts of step {step} are dropped: they have {len(text):,} characters")
         self.put({"rollouts": {"step": int(step), "groups": json.loads(text)}})
 
     def end(self, state: str = "done", error: str = "", wait: float = LAST_WORDS) -> None:
-        """Say how it ended, and wait so many seconds at most for the site; what it does not take stays in the spool."""
+        """Log how the run ended, and wait at most `wait` seconds for the site; unsent data stays in the spool."""
         if self.ended.is_set():
             return
         self.put({"end": {"state": state, "error": error[-20_000:]}})
@@ -111,26 +111,26 @@ class RunLogger:
         self.wake.set()
         self.thread.join(wait if not self.tries else min(wait, SHORT_WORDS))
         if not self.thread.is_alive():
-            self.spool_queue()  # what came after the connection was closed
+            self.spool_queue()  # items logged after the connection was closed
         atexit.unregister(self.break_off)
 
     def break_off(self) -> None:
-        """The program ends, and nobody has said how its training did."""
-        self.end("failed", "The program ended before its training did.", wait=5.0)
+        """End the run as failed, because the program exits without having called `end`."""
+        self.end("failed", "The program exited before the training ended.", wait=5.0)
 
     def put(self, item: Item) -> None:
         try:
             self.queue.put_nowait(item)
         except queue.Full:
-            self.warn(f"more than {MOST_WAITING:,} points wait; newer ones are left out")
+            self.warn(f"more than {MOST_WAITING:,} points are queued; newer ones are dropped")
 
     def work(self) -> None:
-        """What the thread does, until all is said or there is no use."""
+        """Run the thread until everything is sent or sending is pointless."""
         while True:
             over, closed = self.ended.is_set(), self.project.studio.closed
             self.spool_queue()
             if closed:
-                return self.warn("the connection to the site was closed; what is told of the run is kept at its end")
+                return self.warn("the connection to the site was closed; unsent data of the run stays in the spool")
             settled = self.send()
             if over and (settled or self.tries > 2):
                 return
@@ -138,7 +138,7 @@ class RunLogger:
             self.wake.clear()
 
     def spool_queue(self) -> None:
-        """Move what waits in memory to the disk."""
+        """Move queued items from memory to the spool on disk."""
         items: list[Item] = []
         while not self.queue.empty():
             items.append(self.queue.get_nowait())
@@ -146,10 +146,10 @@ class RunLogger:
             if items and self.spool:
                 self.spool.append(items)
         except (OSError, ValueError) as error:
-            self.warn(f"points are left out: {error}")
+            self.warn(f"points are dropped: {error}")
 
     def send(self) -> bool:
-        """Whether nothing is left that could be sent."""
+        """Send the spool. Return whether nothing is left that could be sent."""
         if self.spool is None:
             return True
         try:
@@ -164,21 +164,21 @@ class RunLogger:
             self.tries = 0
         except AWAY as error:
             self.tries += 1
-            self.warn(f"the site is away, and what is told of the run is kept in {self.spool.path}: {error}")
+            self.warn(f"the site does not answer; unsent data of the run is kept in {self.spool.path}: {error}")
             return False
         except GONE as error:
             self.tries += 1
-            self.warn(f"this run cannot be told of any more: {error}")
+            self.warn(f"the site accepts no more data for this run: {error}")
         except StudioError as error:
             self.warn(str(error))
             self.tries += 1
-        except Exception as error:  # training goes on, whatever it is
+        except Exception as error:  # no error of the logger may stop training
             self.warn(repr(error))
             self.tries += 1
         return True
 
     def warn(self, text: str) -> None:
-        """Once for all that goes wrong."""
+        """Log a warning, for the first problem only."""
         if not self.warned:
             log.warning("PROVE Studio: %s", text)
         self.warned = True
@@ -189,7 +189,7 @@ def real(value: Any) -> bool:
 
 
 def number(value: float) -> float | str | None:
-    """As JSON has it: what is no number by its word."""
+    """Return a number as JSON can hold it: NaN and infinity as strings, None on overflow."""
     try:
         found: float | str = spelled(float(value))
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Of a project: runs here and elsewhere, their curves, rollouts and checkpoints."""
+"""Client methods for a project's runs, trained here or elsewhere, their metrics, rollouts and checkpoints."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Runs(APIResource):
         return dict(self.get(f"/runs/{number}"))
 
     def launch_run(self, name: str, **fields: Any) -> Json:
-        """The fields of the launch form; `clone` begins with another run's, `dataset` is a number."""
+        """Launch a run with the fields of the launch form; `clone` copies another run's, `dataset` is a number."""
         return self.post("/runs", {"name": name, **fields})
 
     def make_outside_run(self, name: str, **fields: Any) -> Json:
-        """A run that some other program trains; one of the same `key` is the same run."""
+        """Create a run that another program trains, or return the existing one with the same `key`."""
         return self.post("/runs/outside", {"name": name, **fields})
 
     def tell_run(self, number: int, **told: Any) -> Json:
-        """`points` and `held_out`, each a list of {step, metrics, time}; without any, that it is alive."""
+        """Send `points` and `held_out`, each a list of {step, metrics, time}; without them, a heartbeat."""
         return self.post(f"/runs/{number}/tell", told)
 
     def tell_rollouts(self, number: int, step: int, groups: Sequence[Mapping[str, Any]]) -> Json:
-        """The rollouts of a step by group, {prompt, rollouts: [{completion, reward}]}, in place of any told before."""
+        """Send a step's rollouts by group, {prompt, rollouts: [{completion, reward}]}; they replace earlier ones."""
         address, first, stored = f"/runs/{number}/outside/rollouts/{step}", 1, 0
         for piece in pieces(groups):
             stored += self.put(address, {"first": first, "groups": piece})["stored"]
@@ -49,27 +49,27 @@ class Runs(APIResource):
         return self.post(f"/runs/{number}/resume")
 
     def mark_run(self, number: int, **marks: Any) -> Json:
-        """`tags`, or `add` and `remove`, and `pinned`."""
+        """Set `tags`, or `add` and `remove` some, and set `pinned`."""
         return self.post(f"/runs/{number}/mark", marks)
 
     def keep_run(self, number: int, **kept: Any) -> Json:
-        """`name`, `archived`, `base`."""
+        """Set `name`, `archived` or `base`."""
         return self.post(f"/runs/{number}/keep", kept)
 
     def write_notes(self, number: int, text: str) -> Json:
-        """In place of those that are there now. Raises Conflict where somebody else wrote meanwhile."""
+        """Replace a run's notes. Raises Conflict if somebody else changed them meanwhile."""
         revision = self.get(f"/runs/{number}/notes")["revision"]
         return self.put(f"/runs/{number}/notes", {"text": text, "revision": revision})
 
     def outcomes(self, run: int, **query: Any) -> Json:
-        """What became of the calls of each tool."""
+        """Return the outcomes of each tool's calls."""
         return dict(self.get(f"/runs/{run}/tools/outcomes", **query))
 
     def metrics(self, run: int, *names: str, **query: Any) -> Json:
         return dict(self.get(f"/runs/{run}/metrics", names=",".join(names), **query))
 
     def points(self, run: int, source: str = "points") -> Iterator[Any]:
-        """Every point with all its metrics."""
+        """Iterate over all points, each with all its metrics."""
         return self.lines(f"/runs/{run}/points", source=source)
 
     def find_rollouts(self, run: int, q: str = "", order: str = "step") -> Items:
@@ -91,30 +91,30 @@ class Runs(APIResource):
         return self.download(f"/runs/{run}/checkpoints/{step}", file)
 
     def make_export(self, run: int, step: int, merged: bool = False) -> Json:
-        """Have a checkpoint made a folder that others can use; ask again until its `state` is ready."""
+        """Export a checkpoint as a folder for other programs; repeat the call until its `state` is ready."""
         return self.post(f"/runs/{run}/checkpoints/{step}/export", {"merged": merged})
 
     def download_export(self, run: int, step: int, file: str | Path, merged: bool = False) -> int:
         return self.download(f"/runs/{run}/checkpoints/{step}/export/files", file, merged=merged)
 
     def open_rollout(self, run: int, step: int, index: int, calls: int = 0) -> Json:
-        """Its world as a session, after so many of its calls."""
+        """Open a rollout's world as a session, after its first `calls` calls."""
         return self.post(f"/runs/{run}/rollouts/{step}/{index}/session", {"calls": calls})
 
     def mark_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
-        """`tag`, `untag` (with `tag`), `pin` or `unpin` these runs, or all that a search finds."""
+        """Apply `tag`, `untag` (with `tag`), `pin` or `unpin` to these runs, or to all that a search finds."""
         return self.post("/runs/mark", chosen(runs, q) | {"act": act, **rest})
 
     def act_on_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
-        """`archive`, `stop-after`, `resume`, `delete` ... these runs, or all that a search finds."""
+        """Apply `archive`, `stop-after`, `resume`, `delete` ... to these runs, or to all that a search finds."""
         return self.post("/runs/act", chosen(runs, q) | {"act": act, **rest})
 
     def forecast_run(self, **fields: Any) -> Json:
-        """What a run of these settings would take; nothing is launched."""
+        """Estimate the cost of a run with these settings, without launching it."""
         return self.post("/runs/forecast", fields)
 
     def delete_run(self, number: int) -> Json:
-        """Into the bin; with the `id` that is answered, `restore` takes it out."""
+        """Move a run to the trash; `restore` undoes it by the returned `id`."""
         return self.post(f"/runs/{number}/delete")
 
 
@@ -123,7 +123,7 @@ def chosen(runs: Sequence[int] | None, q: str | None) -> Json:
 
 
 def pieces(groups: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Groups in order, as many at once as a request has room for, and one at least."""
+    """Yield the groups in order, as many at a time as fit into a request, but at least one."""
     piece: list[Mapping[str, Any]] = []
     size = 0
     for group in groups:

@@ -1,4 +1,4 @@
-"""Of a project: its servers and tools, and live sessions on them."""
+"""Client methods for a project's servers, tools and live sessions."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class Worlds(APIResource):
         return list(self.get("/tools", q=q, server=server, kind=kind))
 
     def tool(self, name: str) -> Json:
-        """With its parameters as a JSON schema."""
+        """Return a tool with its parameters as a JSON schema."""
         return dict(self.get(f"/tools/{name}"))
 
     def sessions(self, **query: Any) -> Items:
         return self.all("/sessions", **query)
 
     def open_session(self, servers: Sequence[str], seed: int = 1, **rest: Any) -> Json:
-        """The same seed is the same world."""
+        """Open a session; the same seed gives the same world."""
         return self.post("/sessions", {"servers": list(servers), "seed": seed, **rest})
 
     def call(self, session: int, tool: str, arguments: Mapping[str, Any] | None = None) -> Json:
-        """What a tool answered; `ok` is false where its server refused the call."""
+        """Call a tool and return its reply; `ok` is false if the server refused the call."""
         return self.post(f"/sessions/{session}/calls", {"tool": tool, "arguments": dict(arguments or {})})
 
     def calls(self, session: int) -> Items:
         return self.all(f"/sessions/{session}/calls")
 
     def diff(self, session: int, before: int = 0, after: int | None = None, beside: int | None = None) -> Json:
-        """The rows that differ between two moments; `beside` names another session that `after` is of."""
+        """Return the rows that differ between two steps; `beside` is another session, to which `after` refers."""
         return dict(self.get(f"/sessions/{session}/diff", before=before, after=after, beside=beside))
 
     def fork(self, session: int, at: int | None = None) -> Json:

@@ -1,4 +1,4 @@
-"""Of a project: the rules that watch its runs, webhooks, rewards that have a name, its environment and graph."""
+"""Client methods for a project's alert rules, webhooks, reward presets, environment and dependency graph."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Setup(APIResource):
         return list(self.get("/alerts/rules"))
 
     def make_alert_rule(self, name: str, metric: str, comparison: str, threshold: float, **rest: Any) -> Json:
-        """Such as `make_alert_rule("Low", "points.reward", "below", 0.2, aggregate="mean", over=5)`."""
+        """Create an alert rule: `make_alert_rule("Low", "points.reward", "below", 0.2, aggregate="mean", over=5)`."""
         told = {"name": name, "metric": metric, "comparison": comparison, "threshold": threshold}
         return self.post("/alerts/rules", told | rest)
 
     def add_ready_made_rules(self, *presets: str) -> list[Json]:
-        """Rules that come with the site; the answer is those that are new."""
+        """Add preset rules of the site. Return those that are new."""
         body = {"presets": list(presets)}
         return list(self.studio.request("POST", f"{self.path}/alerts/rules/ready-made", body))
 
@@ -38,7 +38,7 @@ class Setup(APIResource):
         return self.all("/alerts/webhooks")
 
     def make_webhook(self, name: str, url: str, format: str = "json") -> Json:
-        """{"webhook", "secret"}: the secret, which signs what is sent, is told this once."""
+        """Create a webhook. Return {"webhook", "secret"}; the secret, which signs deliveries, is shown only now."""
         return self.post("/alerts/webhooks", {"name": name, "url": url, "format": format})
 
     def test_webhook(self, hook: int) -> Json:
@@ -54,7 +54,7 @@ class Setup(APIResource):
         return self.all("/rewards")
 
     def save_reward(self, name: str, config: Mapping[str, Any]) -> Json:
-        """The weights that are not the paper's; with its `key` a run is launched: `reward_preset=made["key"]`."""
+        """Save the weights that differ from the paper's; launch a run with its key: `reward_preset=made["key"]`."""
         return self.post("/rewards", {"name": name, "config": dict(config)})
 
     def remove_reward(self, reward: int) -> Json:
@@ -64,7 +64,7 @@ class Setup(APIResource):
         return dict(self.get("/environment"))
 
     def set_environment(self, **fields: Any) -> Json:
-        """`servers` that are on, `seed` and `size` of the first world; what is left out stays."""
+        """Set the enabled `servers`, and `seed` and `size` of the first world; omitted fields do not change."""
         return self.put("/environment", fields)
 
     def check_servers(self, servers: Sequence[str] | None = None) -> list[Json]:
@@ -75,5 +75,5 @@ class Setup(APIResource):
         return dict(self.get("/graph"))
 
     def prove_graph(self) -> Json:
-        """The job that does it."""
+        """Rebuild the dependency graph. Return the job that does it."""
         return self.post("/graph/prove")

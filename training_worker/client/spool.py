@@ -1,8 +1,7 @@
-"""What a program has told of its run, kept on disk until the site has it: JSON lines, and how far they were sent.
+"""Spool of a run's data on disk until the site has it: JSON lines, and the position up to which they were sent.
 
-Lines are {"make": ...} first, then {"points": {...}}, {"held_out": {...}}, {"rollouts": {...}}, {"end": {...}}, each as
-the site takes it.
-Whatever is sent twice is stored once, so a place that was not written down costs time and nothing else.
+Lines are {"make": ...} first, then {"points": {...}}, {"held_out": {...}}, {"rollouts": {...}}, {"end": {...}}, each in
+the site's format. The site stores data that is sent twice only once, so a lost position costs nothing but time.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 256 << 20  # bytes of a file
-LARGEST_PIECE = 16 << 20  # bytes read at once, and at most one item more
+LARGEST_PIECE = 16 << 20  # bytes read at once, plus at most one item
 Item = dict[str, Any]
 
 
 class Full(OSError):
-    """The file has become too large; what comes is left out."""
+    """Error of a spool that has become too large; further items are dropped."""
 
 
 class Spool:
@@ -28,7 +27,7 @@ class Spool:
         self.mend()
 
     def mend(self) -> None:
-        """Take off the end what a program that died has not finished writing."""
+        """Cut off an incomplete last line, left by a program that died."""
         if self.path.exists():
             whole = self.path.read_bytes()
             if end := whole.rfind(b"\n") + 1 - len(whole):
@@ -36,7 +35,7 @@ class Spool:
                     file.truncate(len(whole) + end)
 
     def append(self, items: Sequence[Item]) -> None:
-        """Raises OSError."""
+        """Append items. Raises OSError."""
         if self.size() > LARGEST:
             raise Full(f"{self.path} is larger than {LARGEST:,} bytes.")
         with self.path.open("ab") as file:
@@ -46,7 +45,7 @@ class Spool:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def place(self) -> tuple[int, int | None]:
-        """How many bytes were sent, and the number of the run."""
+        """Return how many bytes were sent, and the number of the run."""
         try:
             told = json.loads(self.mark.read_text("utf-8"))
             return int(told["sent"]), told["run"]
@@ -59,7 +58,7 @@ class Spool:
         partial.replace(self.mark)
 
     def waiting(self, most: int) -> tuple[list[Item], int]:
-        """At most so many of the items that were not sent, fewer where they are large, and the place behind them."""
+        """Return at most `most` unsent items, fewer if they are large, and the position after them."""
         place, _ = self.place()
         begun = place
         if not self.path.exists():

@@ -1,4 +1,4 @@
-"""One site over HTTP: requests with a token, sent again where that is safe, and answers read as they come."""
+"""HTTP client of one site: requests with a token, retries where that is safe, and streamed responses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .errors import NotKnown, StudioError, Unreachable, refusal
 from .project import Project
 
 API = "/api/v1"
-SAFE = frozenset({"GET", "PUT"})  # methods that say the same when they are sent twice
-AWAY = frozenset({502, 503, 504})  # of a proxy while the site starts anew
+SAFE = frozenset({"GET", "PUT"})  # idempotent methods
+AWAY = frozenset({502, 503, 504})  # responses of a proxy while the site restarts
 LONGEST = 60.0  # seconds between two tries
 CHUNK = 1 << 20
 
 
 class Studio:
-    """A site, as the person whose token this is. `pause` waits between tries; `transport` is httpx2's."""
+    """Client of a site, acting as the token's owner. `pause` waits between tries; `transport` is httpx2's."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Studio:
     ) -> None:
         token = token or os.environ.get("PROVE_TOKEN", "")
         if not token:
-            raise NotKnown("There is no token.", where="PROVE_TOKEN", do="Make one on the team's page of API tokens.")
+            raise NotKnown("No token given.", where="PROVE_TOKEN", do="Create one on the team's page API tokens.")
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self.tries, self.pause = max(1, tries), pause
         self.http = httpx2.Client(
@@ -52,7 +52,7 @@ class Studio:
         self.close()
 
     def close(self) -> None:
-        """Nothing is asked any more; who tells of a run ceases to, and keeps what was not told."""
+        """Close the connection. Run loggers stop sending and keep unsent data in their spools."""
         self.http.close()
 
     @property
@@ -60,46 +60,46 @@ class Studio:
         return self.http.is_closed
 
     def me(self) -> dict[str, Any]:
-        """Whose requests these are, and what the token may be used for."""
+        """Return the user and the scopes of the token."""
         return dict(self.request("GET", "/me"))
 
     def projects(self) -> list[dict[str, Any]]:
-        """The projects that the token opens."""
+        """Return the projects that the token can access."""
         return list(self.request("GET", "/projects"))
 
     def make_project(self, organisation: str, name: str, slug: str = "") -> dict[str, Any]:
-        """Its address is made of the name where no `slug` is given."""
+        """Create a project; its URL is derived from the name unless `slug` is given."""
         return dict(self.request("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
 
     def deleted_projects(self, organisation: str) -> Iterator[dict[str, Any]]:
         return self.items(f"/{organisation}/bin")
 
     def restore_project(self, organisation: str, deletion: int) -> dict[str, Any]:
-        """Out of the team's bin, by the `id` that deleting it answered."""
+        """Restore a project from the team's trash, by the `id` that deleting it returned."""
         return dict(self.request("POST", f"/{organisation}/bin/{deletion}/restore"))
 
     def members(self, organisation: str) -> list[dict[str, Any]]:
-        """Who is in a team, with their roles."""
+        """Return the members of a team with their roles."""
         return list(self.request("GET", f"/{organisation}/members"))
 
     def project(self, organisation: str, project: str) -> Project:
-        """One project, by the two names in its address."""
+        """Return the client of one project, by the two names in its URL."""
         return Project(self, organisation, project)
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """One request, and its answer as JSON. Raises StudioError."""
+        """Send a request and return its response as JSON. Raises StudioError."""
         with self.answered(method, path, body, query) as answer:
             answer.read()
             return answer.json()
 
     def send(self, path: str, piece: bytes, **query: Any) -> Any:
-        """Bytes, put at an address; sent again where no answer came. Raises StudioError."""
+        """Upload bytes with PUT, with retries if there is no response. Raises StudioError."""
         with self.answered("PUT", path, piece, query) as answer:
             answer.read()
             return answer.json()
 
     def items(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """All of a list, piece by piece."""
+        """Iterate over a list, page by page."""
         cursor = ""
         while cursor is not None:
             piece = self.request("GET", path, **query, **({"cursor": cursor} if cursor else {}))
@@ -107,12 +107,12 @@ class Studio:
             cursor = piece["next"]
 
     def lines(self, path: str, **query: Any) -> Iterator[Any]:
-        """The lines of an export, each as JSON, read while they are sent."""
+        """Iterate over the streamed lines of an export, each parsed as JSON."""
         with self.answered("GET", path, None, query) as answer:
             yield from (json.loads(line) for line in answer.iter_lines() if line)
 
     def download(self, path: str, file: str | Path, **query: Any) -> int:
-        """Write what is sent to a file, whole or not at all; how many bytes these were."""
+        """Download to a file, completely or not at all. Return the number of bytes."""
         target, size = Path(file), 0
         partial = target.with_name(target.name + ".partial")
         with self.answered("GET", path, None, query) as answer, partial.open("wb") as out:
@@ -123,7 +123,7 @@ class Studio:
 
     @contextmanager
     def answered(self, method: str, path: str, body: Any, query: dict[str, Any]) -> Iterator[httpx2.Response]:
-        """The answer to a request, not read yet. Raises StudioError for what is refused."""
+        """Yield the response to a request before it is read. Raises StudioError for an error response."""
         given = {name: value for name, value in query.items() if value is not None and value != ""}
         sent: dict[str, Any] = {"json": body}
         if isinstance(body, bytes):
@@ -140,7 +140,7 @@ class Studio:
             answer.close()
 
     def tried(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer of the first try that has one. Raises Unreachable."""
+        """Return the response of the first try that has one. Raises Unreachable."""
         for left in reversed(range(self.tries)):
             wait = min(LONGEST, 0.5 * 2.0 ** (self.tries - 1 - left))
             try:
@@ -169,10 +169,12 @@ def parse_error(answer: httpx2.Response) -> StudioError:
 
 def broken_off(request: httpx2.Request, error: Exception) -> Unreachable:
     where = f"{request.method} {request.url}"
-    return Unreachable(f"The site did not answer: {error}.", where=where, do="Is it up, and is this its address?")
+    return Unreachable(
+        f"The site did not answer: {error}.", where=where, do="Check that it is up and that this is its URL."
+    )
 
 
 def waiting(answer: httpx2.Response, usual: float) -> float:
-    """Seconds that the site asks to wait."""
+    """Return how many seconds the site asks to wait, or `usual` if it does not say."""
     asked = answer.headers.get("Retry-After", "")
     return min(LONGEST, float(asked)) if asked.isdecimal() else usual

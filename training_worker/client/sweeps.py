@@ -1,4 +1,4 @@
-"""Of a project: sweeps, planned, launched and stopped as a whole."""
+"""Client methods for a project's sweeps, which are planned, launched and stopped as a whole."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class Sweeps(APIResource):
         return self.all("/sweeps")
 
     def sweep(self, number: int) -> Json:
-        """With its members, and what their settings explain."""
+        """Return a sweep with its members, and with the effects of their settings."""
         return dict(self.get(f"/sweeps/{number}"))
 
     def plan_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
-        """The members that `launch_sweep` would launch, what they would take, and when the last would be done."""
+        """Return the members that `launch_sweep` would launch, their cost, and when the last would be done."""
         return self.post("/sweeps/plan", {"vary": dict(vary), "settings": dict(settings), **rest})
 
     def launch_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
-        """Runs that differ in what `vary` says, such as {"seed": [0, 1, 2]}; `settings` are what they share."""
+        """Launch runs that differ in `vary`, such as {"seed": [0, 1, 2]}, and share `settings`."""
         return self.post("/sweeps", {"vary": dict(vary), "settings": dict(settings), **rest})
 
     def stop_sweep(self, number: int, level: Level = "after_step") -> Json:

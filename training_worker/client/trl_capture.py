@@ -1,6 +1,6 @@
-"""What a trainer's reward functions were given and what they gave: the one public place where TRL shows completions.
+"""Capture of the inputs and outputs of a trainer's reward functions, the one public place where TRL shows completions.
 
-A function that is watched returns what it always did. Whatever it cannot be told of is left out, and training goes on.
+A watched function returns the same as before. What can't be captured is dropped, and training goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class Watch:
-    """The prompts, completions and rewards of the functions since they were last taken."""
+    """Recorder of the functions' prompts, completions and rewards since the last `take`."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, Any]] = []
@@ -25,7 +25,7 @@ class Watch:
         self.names: list[str] = []
 
     def watched(self, functions: Any) -> Any:
-        """The functions in their order, each watched; models, names of models and asynchronous functions are not."""
+        """Wrap the functions in their order; models, names of models and asynchronous functions stay unwatched."""
         if not isinstance(functions, list | tuple):
             return self.watched([functions])[0]
         self.names = []
@@ -59,11 +59,11 @@ class Watch:
         self.rows, self.given = [], {}
 
     def take(self, weights: Mapping[str, float]) -> list[Json]:
-        """The groups since then, as the site takes them: neighbours of one prompt, with the weighted sum as reward."""
+        """Return the groups since then in the site's format: neighbours of one prompt, rewarded by the weighted sum."""
         rows, given = self.rows, self.given
         self.clear()
         if any(len(each) != len(rows) for each in given.values()):
-            return []  # a function broke off, and whose reward is whose is not known
+            return []  # a function raised an error, so rewards can't be assigned to completions
         told = [
             (prompt, rollout(completion, parts(given, at), weights)) for at, (prompt, completion) in enumerate(rows)
         ]
@@ -89,7 +89,7 @@ def rollout(completion: Any, parts: dict[str, float], weights: Mapping[str, floa
 
 
 def said(told: Any) -> Any:
-    """A text as it is; a conversation as the site takes messages."""
+    """Return a text unchanged, and a conversation as messages in the site's format."""
     if isinstance(told, list):
         return [message(each) for each in told if isinstance(each, dict)]
     return str(told)
@@ -97,7 +97,7 @@ def said(told: Any) -> Any:
 
 def message(told: Mapping[str, Any]) -> Json:
     content = told.get("content")
-    if isinstance(content, list):  # pieces, of which a page shows the text
+    if isinstance(content, list):  # a list of parts, of which the pages show the text
         content = "".join(str(each.get("text") or "") for each in content if isinstance(each, dict))
     role = told.get("role") if told.get("role") in ("system", "user", "assistant", "tool") else "user"
     calls = [call(each) for each in told.get("tool_calls") or () if isinstance(each, dict)]

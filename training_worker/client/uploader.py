@@ -1,4 +1,4 @@
-"""Bringing what is in a spool to the site, in batches."""
+"""Uploader of a spool to the site, in batches."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .project import Project
 from .resource import Json
 from .spool import Item, Spool
 
-BATCH = 200  # items of a request
-GONE = (NotFound, Conflict)  # the run was deleted, or is none to tell of
+BATCH = 200  # items per request
+GONE = (NotFound, Conflict)  # the run was deleted, or accepts no data
 
 
 def forward(project: Project, spool: Spool) -> Json:
-    """Send all that waits; what the site last said. Raises StudioError, and goes on from there when called again.
+    """Send all unsent items and return the last response. Raises StudioError; the next call continues from there.
 
-    What the site refuses for what it is would be refused again: it is left out, and raised once the rest is sent.
+    Items that the site finds invalid would be invalid again: they are skipped, and the error is raised after the rest.
     """
     heard: Json = {}
     refused: Invalid | None = None
@@ -37,7 +37,7 @@ def forward(project: Project, spool: Spool) -> Json:
 
 
 def send(project: Project, run: int, items: Sequence[Item]) -> Json:
-    """One request for all points, one for each step of rollouts, and one for the end where it is told."""
+    """Send one request for all points, one for each step of rollouts, and one for the end if there is one."""
     points = {kind: [item[kind] for item in items if kind in item] for kind in ("points", "held_out")}
     heard: Json = {}
     refused: Invalid | None = None
@@ -57,7 +57,7 @@ def send(project: Project, run: int, items: Sequence[Item]) -> Json:
 
 
 def send_left(project: Project, folder: str | Path) -> int:
-    """Send what programs that have ended left in a folder; how many spools had something. Raises StudioError."""
+    """Send what ended programs left in a folder. Return how many spools had unsent data. Raises StudioError."""
     spools = [Spool(path) for path in sorted(Path(folder).glob("*.jsonl"))]
     waiting = [spool for spool in spools if spool.waiting(1)[0]]
     for spool in waiting:

@@ -22,7 +22,7 @@ from .server_difficulty import chained_tools, hardest
 Stage = Callable[[str, Summary, Callable[[Path], Summary]], Outcome]
 Tell = Callable[[str], None]
 MODES = (("sampled", 1.0), ("greedy", 0.0))
-SPARE = 1.3  # conversations made per conversation used: some prompts are too long
+SPARE = 1.3  # conversations synthesized per conversation used: some prompts are too long
 SEED = 40  # of the recipe; lower ones belong to the small policy's data
 
 

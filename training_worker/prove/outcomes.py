@@ -18,7 +18,7 @@ MEANING: Final[dict[Outcome, str]] = {
     "succeeded": "executed successfully, without wrong argument values or order",
     "arguments": "executed successfully for a ground-truth step, but with a different argument value",
     "order": "executed successfully for a ground-truth step, but before or without a step it depends on",
-    "schema": "the tool was not offered, or the arguments do not match its schema",
+    "schema": "a malformed call, a tool that was not offered, or arguments that do not match its schema",
     "state": "a valid call that the server rejected because of its current state",
     "untried": "the ground truth needs the tool, but the rollout never called it",
 }

@@ -22,7 +22,7 @@ VERDICTS: dict[Verdict, str] = {
     "same": "certified: same results twice, equal to recorded results if any",
     "differs": "not deterministic: different results the second time",
     "refused": "rejected: a call fails",
-    "otherwise": "results differ from the recorded ones",
+    "otherwise": "inconsistent: results differ from the recorded ones",
     "not_checked": "not checked: a server failed",
 }
 PATIENCE = 5  # consecutive conversations with a server failure before the rest is skipped

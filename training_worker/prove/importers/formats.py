@@ -49,7 +49,7 @@ class ImportRefused(UnreadableData):
     def __init__(self, path: Path, lines: list[BadLine]):
         shown = "\n".join(map(str, lines[:SHOWN]))
         more = f"\nand {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
-        told = f"{path}: {len(lines):,} invalid rows; nothing was imported. Fix or remove them."
+        told = f"{path}: nothing was imported; invalid rows: {len(lines):,}. Fix or remove them."
         super().__init__(f"{told}\n{shown}{more}")
         self.lines = lines
 

@@ -100,7 +100,7 @@ class Importing:
     def why_nothing(self) -> str:
         reasons = [f"{reason} ({count:,})" for reason, count in self.outcome.left_out.items() if count]
         bad = [f"invalid, see the report ({self.outcome.bad:,})"] if self.outcome.bad else []
-        return f"None of its {self.outcome.rows:,} rows was imported: {', '.join(reasons + bad) or 'it has no rows'}."
+        return f"None of its rows ({self.outcome.rows:,}) was imported: {', '.join(reasons + bad) or 'it has none'}."
 
     def examples(self, out: Path, files: Sequence[Path], settings: dict[str, Any]) -> Iterator[Example]:
         """Yield the examples to write; rollouts go to a file of their own, and their shared example is yielded once.

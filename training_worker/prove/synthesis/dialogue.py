@@ -1,4 +1,4 @@
-"""The programmatic teacher's dialogue: a plan put into user turns, tool calls and the assistant's texts."""
+"""Dialogue of the programmatic teacher: a plan as user turns, tool calls and the assistant's texts."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .sampler import NothingFits, contexts
 from .state_machine import USER_TURNS, Lesson, Move, Talk
 from .templates import PERSONAS, fill_template, long_day
 
-OPTIONAL = 0.25  # of the optional parts of a request are said
-STRAY = 0.2  # of the conversations may have a second goal
-POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
-IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
-FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
-SITUATIONS = 0.85  # of the conversations begin with why the user asks
-SITUATIONS_LATER = 0.45  # of the later turns do
+OPTIONAL = 0.25  # share of optional parts of a request that are said
+STRAY = 0.2  # share of conversations that may have a second goal
+POINTED = 0.6  # share of entities just mentioned that are pointed at: "that card"
+IMPOSSIBLE = 0.25  # share of failures that are wishes which have become impossible; the others are slips
+FEWEST_TO_FAIL = 3  # with fewer calls, one failure exceeds the share of errors that validation allows
+SITUATIONS = 0.85  # share of conversations that begin with the user's reason
+SITUATIONS_LATER = 0.45  # share of later turns that do
 REASON = re.compile(r", (?:so|and I|but)\b|\b(?:because|since I|now that|in case)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;?!] ")
-ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
-BARE = 0.45  # of the requests follow one another without a word between them
+ACKNOWLEDGED = 0.25  # share of later turns that begin by acknowledging the answer before
+BARE = 0.45  # share of requests that follow one another without a joint
 VAGUE_ENTITIES = ("one of the {1}", "{0}")
-OPEN_ENTITIES = 0.8  # of the values that are left open are entities, where there are some: "an account"
+OPEN_ENTITIES = 0.8  # share of open values that are entities ("an account"), where there are some
 CANNOT = "That cannot be done:"
 SMALL_WORD = re.compile(r"^(?:You|Your|The|This|That|It|There|No|A|An)\b")
-ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
+ADVICE = re.compile(r"; .*", re.DOTALL)  # a refusal's advice to the caller
 RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
 TWICE = re.compile(r"\b(yet|now|the|of|in|on|to)(?: \1\b)+")
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
@@ -77,7 +77,7 @@ VAGUE_QUESTIONS = {
 
 @dataclass(frozen=True)
 class OpenValue:
-    """A value that the user leaves out at first: its wish and slot, what is said instead, and the question."""
+    """A value that the user leaves out at first: its wish and slot, the vague words instead, and the question."""
 
     wish: int
     slot: str
@@ -87,7 +87,7 @@ class OpenValue:
 
 @dataclass
 class ScriptedTurn:
-    """What the user says, and what the assistant then does, up to a text."""
+    """A user turn and the assistant's moves in response, up to a text."""
 
     words: str
     moves: list[Move] = field(default_factory=list)
@@ -95,7 +95,7 @@ class ScriptedTurn:
 
 
 class Dialogue:
-    """A teacher that needs no language model: it plans with `Planner` and puts the plan into words."""
+    """A teacher without a language model: it plans with `Planner` and words the plan with templates."""
 
     def __init__(self, lesson: Lesson):
         """Plan in forks of the world. Raises NothingFits or StepRefused."""
@@ -107,7 +107,7 @@ class Dialogue:
         shown = {name: contexts(lesson.world, [name], 0) for name in servers}
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
-        self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no shown tool may serve
+        self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no offered tool may serve
         self.situations: list[str] = []  # that were said
         self.requested: list[Wish] = []  # what the user has asked for so far
         self.plan = self.draw_plan(planner)
@@ -127,7 +127,7 @@ class Dialogue:
         self.upcoming, self.moves = iter(self.turns), iter([Move()])
 
     def draw_plan(self, planner: Planner) -> Plan:
-        """Plan what the conversation is about. Raises NothingFits or StepRefused."""
+        """Plan the conversation. Raises NothingFits or StepRefused."""
         goals = self.draw.weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
         first, *rest = self.task.chain
         if rest:
@@ -149,7 +149,7 @@ class Dialogue:
 
     @property
     def lookups(self) -> tuple[ToolCall, ...]:
-        """The reads of the plan that no wish asks for: they are made only to find what a wish is about."""
+        """Reads of the plan that no wish asks for: they only find the entities of a wish."""
         asked = [self.plan.calls[position] for wish in self.plan.wishes for position in wish.calls]
         wanted = [(call.tool, call.arguments) for call in asked]
         found = [(call.tool, call.arguments) for call in self.plan.calls if not call.writes]
@@ -157,7 +157,7 @@ class Dialogue:
 
     @property
     def acts(self) -> tuple[Act, ...]:
-        """The right act in each user turn."""
+        """The correct act in each user turn."""
         return tuple(
             "ask"
             if turn.moves[-1].asks
@@ -180,23 +180,23 @@ class Dialogue:
         return next(self.moves)
 
     def relative(self) -> bool:
-        """Return whether some day is said relative to today."""
+        """Return whether some text names a day relative to today."""
         words = " ".join(turn.words for turn in self.turns)
         return bool(re.search(r"\b(?:today|tomorrow|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b", words))
 
     def abstention(self) -> list[ScriptedTurn]:
-        """Return the one turn of a wish that nothing serves."""
+        """Return the single turn of a wish that no tool serves."""
         wish = self.plan.wishes[-1]
         self.task = replace(self.task, candidates=self.shortened(self.task.candidates, set()))
         words = self.sentence([wish], opening=True)
         return [ScriptedTurn(words, [Move(text=self.cannot(wish))], declines=True)]
 
     def cannot(self, wish: Wish) -> str:
-        """Return the text that refuses a wish for a tool that is not shown."""
+        """Return the text that refuses a wish for a tool that is not offered."""
         return ON.sub("", decline(wish.tool, self.task.candidates, self.manner, wish.words, wish.phrase))
 
     def script(self) -> list[ScriptedTurn]:
-        """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
+        """Return the turns, each with its wishes, the steps that fulfil them and its closing text."""
         wishes, groups = self.plan.wishes, self.draw_groups()
         open = self.open_value(groups) if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()
@@ -230,8 +230,11 @@ class Dialogue:
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
 
     def required_cuts(self) -> list[int]:
-        """Return the wishes that begin a turn: a correction, a change of mind, what names an entity by what an earlier
-        wish has made of it, and what makes an earlier report of its turn untrue. Raises NothingFits."""
+        """Return the wishes that must begin a turn. Raises NothingFits.
+
+        These are corrections, changes of mind, wishes that name an entity by the result of an earlier wish, and wishes
+        that make an earlier report of the same turn untrue.
+        """
         wishes, own = self.plan.wishes, list[int]()
         for at in range(1, len(wishes)):
             begins = wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
@@ -242,7 +245,7 @@ class Dialogue:
         return own
 
     def is_hindsight(self, wish: Wish) -> bool:
-        """Return whether a wish names something by what the result of a write shows of it."""
+        """Return whether a wish names an entity by attributes that only the result of a write shows."""
         seen = [
             (one.id, self.plan.calls[one.sighting.call])
             for many in wish.referents.values()
@@ -252,13 +255,13 @@ class Dialogue:
         return any(call.writes and id not in call.new_ids for id, call in seen)
 
     def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
-        """Return the turns, with one that takes leave where there are too few."""
+        """Return the turns, with a farewell turn added where there are too few."""
         if len(turns) < min(self.knobs.turns):
             turns.append(ScriptedTurn(self.manner.choice(self.persona.leaves), [Move(text="You are welcome.")]))
         return turns
 
     def fail_for_good(self, planner: Planner, opening: World) -> bool:
-        """Add a turn that asks for something that has become impossible; return whether there is such a thing."""
+        """Add a turn that asks for something that has become impossible; return whether there is such a wish."""
         found = planner.impossible(opening)
         taken = sum(bool(move.calls) for turn in self.turns for move in turn.moves) + len(self.turns)
         if found is None or len(self.turns) >= USER_TURNS or taken >= self.knobs.steps + max(self.knobs.turns):
@@ -274,7 +277,7 @@ class Dialogue:
         return True
 
     def slip(self) -> None:
-        """Let the assistant make a mistake before some step, if there is one to be made."""
+        """Add a mistake of the assistant before some step, if one is possible."""
         places = [
             (turn, at, move.calls[0])
             for turn in self.turns
@@ -289,7 +292,7 @@ class Dialogue:
                     return
 
     def slips(self, planned: PlannedCall) -> Iterator[ToolCall]:
-        """Yield what may go wrong instead of a call: a name where an id is due, or another tool that takes the same."""
+        """Yield plausible wrong calls: a name instead of an id, or another tool that takes the same."""
         wish = self.plan.wishes[planned.wish]
         for name, referents in wish.referents.items():
             row = referents[0].sighting and referents[0].sighting.row
@@ -304,11 +307,11 @@ class Dialogue:
                 yield ToolCall(other, arguments)
 
     def question(self, done: Sequence[int], open: OpenValue) -> str:
-        """Return the text that asks for an open value, after a report of what was done before it."""
+        """Return the text that asks for an open value, after a report of earlier wishes."""
         return " ".join(filter(None, [self.reports(done), open.question]))
 
     def moves_for(self, group: Sequence[int], numbers: dict[int, int]) -> list[Move]:
-        """Return the steps that fulfil some wishes; `numbers` are the steps of calls, which are added to."""
+        """Return the steps that fulfil some wishes, and add their calls to `numbers` (call position to step)."""
         moves = []
         for step in steps(self.plan, group):
             calls = [self.plan.calls[position] for position in step]
@@ -350,14 +353,14 @@ class Dialogue:
                 differing = next(iter(wish.referents)) if wish.each else ""
                 text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency, differing)
                 if text in PLAIN and not call.writes:
-                    raise NothingFits(f"{call.tool}: nothing of the result can be said.")
+                    raise NothingFits(f"{call.tool}: no part of the result can be put into words.")
                 if wish.each and text not in PLAIN and not self.names_entity(text, wish.each[position]):
                     text = f"{capitalized(addressed(words[differing]))}: {text}"
                 texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
 
     def names_entity(self, text: str, one: Referent) -> bool:
-        """Return whether a report says a value by which the user has named an entity."""
+        """Return whether a report contains a value by which the user named an entity."""
         values = [one.id]
         if one.sighting and one.sighting.row:
             phrases, row = phrases_for(self.plan.calls[one.sighting.call].tool), one.sighting.row
@@ -365,7 +368,7 @@ class Dialogue:
         return any(value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in values)
 
     def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
-        """Return a value that the user can leave open, where no other wish of its turn is for the same tool.
+        """Return a value that the user can leave open, of a wish whose tool no other wish of its turn uses.
 
         `groups` are the positions of the wishes by turn. Raises NothingFits where there is none.
         """
@@ -387,10 +390,10 @@ class Dialogue:
         ):
             if found := self.vague(at, self.plan.wishes[at], slot):
                 return found
-        raise NothingFits("There is nothing that the user could leave open.")
+        raise NothingFits("There is no value that the user could leave open.")
 
     def vague(self, at: int, wish: Wish, slot: str) -> OpenValue | None:
-        """Return how a slot is left open; None where a person would not."""
+        """Return an open value for a slot; None where users would not leave it open."""
         phrases, value = phrases_for(wish.tool), wish.arguments[slot]
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
         if slot in wish.referents:
@@ -437,8 +440,11 @@ class Dialogue:
         return " ".join(filter(None, parts))
 
     def situation(self, wishes: Sequence[Wish]) -> list[str]:
-        """Return why the user asks: a sentence about the first wish's tool, or about those of two servers where the
-        wishes need both, with few words in common with the request; nothing where the request says why."""
+        """Return the user's reason as at most one sentence; empty where the request already says it.
+
+        The sentence is about the first wish's tool, or about tools of two servers where the wishes need both, and
+        shares few words with the request.
+        """
         first, own = wishes[0], [self.plan.wishes.index(one) for one in wishes]
         if gives_reason(first.phrase):
             return []
@@ -449,7 +455,7 @@ class Dialogue:
             near = [one for one in phrases_of(server).situations if first.tool in one.tools]
             fitting = [one for one in near if len(wanted & set(one.tools)) > 1] or near
         request = content_words(first.phrase)
-        fitting = sorted(fitting, key=lambda one: len(one.tools))[: (len(fitting) + 1) // 2]  # those that say most
+        fitting = sorted(fitting, key=lambda one: len(one.tools))[: (len(fitting) + 1) // 2]  # the most specific ones
         says = self.manner.shuffled(self.manner.choice(fitting).says) if fitting else []
         best = [min(says, key=lambda one: len(content_words(one) & request))] if says else []
         new = [one for one in best if one not in self.situations]
@@ -457,7 +463,7 @@ class Dialogue:
         return new
 
     def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
-        """Return a wish as a sentence of its own."""
+        """Return a wish as a separate sentence."""
         words = self.pointed(wish)
         self.requested.append(wish)
         if open:
@@ -477,7 +483,7 @@ class Dialogue:
         return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", text)
 
     def pointed(self, wish: Wish) -> dict[str, str]:
-        """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
+        """Return the words for a wish's slots, with "that card" for a card that the previous wish named."""
         words = dict(wish.words)
         at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
         before = [one for one in self.plan.wishes[max(0, at - 2) : at] if any(one is said for said in self.requested)]
@@ -494,7 +500,7 @@ class Dialogue:
             just_named = (
                 last and len(referents) == 1 and {one.id for one in same} == {referents[0].id} and slot in words
             )
-            just_named = just_named and not beside  # or "that card" might be the other one
+            just_named = just_named and not beside  # otherwise "that card" might mean the other one
             plain = referents[0].type in entities and referents[0].type not in NAMED
             if just_named and plain and self.manner.chance(POINTED):
                 words[slot] = f"that {entities[referents[0].type].noun[0]}"
@@ -520,7 +526,7 @@ SECOND_THOUGHTS = (
 
 
 def gives_reason(phrase: str) -> bool:
-    """Return whether a request says why: in a clause, or in a sentence beside the one that asks for something."""
+    """Return whether a request gives a reason, in a clause or in a sentence next to the one that asks."""
     sentences = SENTENCE_END.split(phrase)
     return bool(REASON.search(phrase)) or (len(sentences) > 1 and any("{" not in one for one in sentences))
 
@@ -531,13 +537,15 @@ def with_article(noun: str) -> str:
 
 
 def count_servers(situation: Situation, called: Collection[str]) -> int:
-    """Return of how many servers a situation has tools that are called."""
+    """Return the number of servers of a situation's called tools."""
     return len({TOOLS[name][0].name for name in situation.tools if name in called})
 
 
 def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
-    """Return the calls of some wishes in steps: look-ups that rest on nothing come first and together, and calls of
-    one wish or reads that do not rest on each other form one step."""
+    """Return the calls of some wishes in steps.
+
+    Look-ups that depend on nothing form the first step; independent reads, or calls of one wish, form one step.
+    """
     own = [at for at, call in enumerate(plan.calls) if call.wish in group]
     first = [at for at in own if movable(plan, at, own)]
     found = [first] if first else []
@@ -553,8 +561,10 @@ def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
 
 
 def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:
-    """Return whether a call is a read that rests on nothing and may be made at the beginning of its turn: it says the
-    same there, and the user does not ask for it behind a write."""
+    """Return whether a call is an independent read that may be made at the beginning of its turn.
+
+    It must have the same result there, and the user must not ask for it after a write.
+    """
     call = plan.calls[at]
     if call.writes or call.rests_on & set(own):
         return False
@@ -566,7 +576,7 @@ def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:
 
 
 def together(plan: Plan, last: Sequence[int], at: int) -> bool:
-    """Return whether a call may be made at once with those of the step before it."""
+    """Return whether a call may be parallel to those of the step before it."""
     calls, call = [plan.calls[one] for one in last], plan.calls[at]
     if call.rests_on & set(last):
         return False

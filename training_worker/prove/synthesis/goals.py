@@ -1,8 +1,8 @@
-"""Plans of conversations whose steps depend on each other: wishes are planned live, each on what the earlier ones show.
+"""Planner of conversations whose steps depend on each other: each wish is planned live on the earlier observations.
 
 A wish asks for a tool. What it needs is taken from earlier observations, or found by look-ups that the user's words
-determine; so ids come out of tools' answers, and people name things by what they know of them. Every call runs in a
-fork of the world before its words are written.
+determine; so ids come from tool results, and users name entities by their attributes. Every call runs in a fork of the
+world before its words are written.
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from .referents import NAMED, OPAQUE, Description, are_said, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value, widest
 from .tool_results import ResultCache, ToolResult
 
-ATTEMPTS = 5  # at a wish, with other entities and words
-OBSERVED = 0.25  # of the reads come after a write that changes what they show
-EXTENSIONS = 14  # tools that are tried for the next wish
-IMPOSSIBLE = 12  # tools that are tried for one that has become impossible
+ATTEMPTS = 5  # per wish, with other entities and words
+OBSERVED = 0.25  # share of reads that come after a write which changes their result
+EXTENSIONS = 14  # tools tried for the next wish
+IMPOSSIBLE = 12  # tools tried for a wish that has become impossible
 NOT_OF_THE_STATE = frozenset({"invalid_arguments", "unknown_tool", "not_found"})
 MOST_TURNS = 6  # with calls; a rollout has ten assistant turns, up to four of which end user turns
-DEPTH = 3  # look-ups that one look-up may rest on
-SENTENCES = 0.85  # of the wishes are sentences of their own, the others clauses in a frame
-CONDITIONS = 0.08  # of the writes are asked for under a condition, where an observation shows a number to decide by
-SEVERAL = 0.35  # of the wishes are about several entities, where there are some
-MEASURING = 1.4  # times as readily a tool is drawn that shows a number to compare
+DEPTH = 3  # look-ups that one look-up may depend on
+SENTENCES = 0.85  # share of wishes that are separate sentences; the others are clauses in a frame
+CONDITIONS = 0.08  # share of writes with a condition, where an observation shows a number to decide by
+SEVERAL = 0.35  # share of wishes about several entities, where there are some
+MEASURING = 1.4  # weight of tools that show a number to compare
 MEASURED = re.compile(
     r"balance|price|(?:sub)?total|amount|fee|(?:daily_|monthly_|approval_)limit|distance|battery|quantity|budget|"
     r"capacity|likes|overdraft|value|size|views|duration|charge"
 )
-"""Fields that people call by their names, as in "if its price is above 20 euros"."""
+"""Fields that users refer to by name, as in "if its price is above 20 euros"."""
 ABOVE = ("above", "more than", "over", "higher than", "greater than")
 BELOW = ("below", "less than", "under", "lower than", "smaller than")
 WIDE = re.compile(
     r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself|says|starts|begins|ends|costs|does|gets|takes|holds|works)\b).)*"
 )
-"""Phrases that may be about several things: requests in which nothing stands in the singular."""
-AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again for another entity
-COUNTS = ("count", "files", "total_count")  # fields of a result that say how many rows there are in all
+"""Phrases that may be about several entities: requests without a singular form."""
+AGAIN = 0.8  # share of an earlier call's days, numbers and choices that are reused for another entity
+COUNTS = ("count", "files", "total_count")  # fields of a result with the total number of rows
 PAGES = ("latest", "newest_comments", "largest", "reviews")  # fields of a result that list a few of many
-PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number or a day
+PLAIN_NAMES = 6  # weight of names in words, relative to a number or a day
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
-LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
+LONGEST_NAME = 80  # characters of an entity's name; longer ones are hard to understand
 TEXTS = frozenset({"text", "title", "name", "body", "memo", "note", "subject", "description", "content"})
 AMOUNTS = frozenset({"quantity", "units", "count", "bags", "nights", "portions"})
 FREE = TEXTS | {"label", "limit", "query"}
-TAKEN_BACK = 0.2  # of the next wishes that would undo an earlier one
+TAKEN_BACK = 0.2  # share of wishes that undo an earlier one and are kept
 EMPTY = ("[]", "{}", "null")  # results that show nothing
-NEW = 0.7  # of the entities that a call made are "the new draft"
-PARTS = 0.3  # of the entities with names of their own that a field shows are named by what they are part of
-RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
-SUPERLATIVES = 0.3  # of the descriptions, where both kinds fit
+NEW = 0.7  # share of entities created by a call that are named "the new draft"
+PARTS = 0.3  # share of entities with their own names that are named by what they are part of
+RAW = 0.06  # share of ids that a look-up could find but the user says, as if copied from an e-mail
+SUPERLATIVES = 0.3  # share of superlatives among descriptions, where both kinds fit
 
 
 class Planner:
-    """Plans the wishes of one conversation in a fork of a world. Nothing is read behind the tools' back."""
+    """A planner of one conversation's wishes in a fork of a world. It learns about the state only through tools."""
 
     def __init__(
         self,
@@ -81,24 +81,27 @@ class Planner:
         today: str = "",
         optional: float = 0.25,
     ):
-        """`contexts` are what read-only tools show, by server of the conversation: plain values are drawn from that of
-        a tool's own. `graph` has the tools of these servers at least. `optional` is how likely an optional part of a
-        request is said."""
+        """Start without wishes.
+
+        `contexts` are the values that read-only tools show, by server of the conversation; plain values are drawn from
+        those of a tool's own server. `graph` has at least the tools of these servers. `optional` is the probability of
+        each optional part of a request.
+        """
         self.world, self.graph, self.contexts, self.draw, self.today = world, graph, contexts, draw, today
         self.names = tuple(sorted(name for name in graph if TOOLS[name][0].name in contexts))
         self.optional = optional
         self.wishes: list[Wish] = []
         self.calls: list[PlannedCall] = []
         self.results = ResultCache()
-        self.elsewhere: dict[tuple[ToolResult, str], Iterator[tuple[str, ToolResult]]] = {}  # by what shows an entity
+        self.elsewhere: dict[tuple[ToolResult, str], Iterator[tuple[str, ToolResult]]] = {}  # by result and entity
         self.sightings: dict[str, dict[str, Sighting]] = {}
         self.used: set[str] = set()
         self.features: set[str] = set()
-        self.templates: list[str] = []  # requests that were chosen, in use or not
-        self.ways: dict[str, Any] = {}  # plain arguments by which the next write enables what comes after it
-        self.single = False  # whether the plan is about one wish, plain and for one entity
-        self.alone = False  # whether a look-up may stand that rests on nothing
-        self.unsaid = False  # whether people say nothing of what is the only one of its kind
+        self.templates: list[str] = []  # requests chosen so far, used or not
+        self.ways: dict[str, Any] = {}  # plain arguments with which the next write enables what follows
+        self.single = False  # whether the plan is one plain wish about one entity
+        self.alone = False  # whether a look-up may depend on nothing
+        self.unsaid = False  # whether users leave out an entity that is the only one of its kind
 
     def plan(
         self,
@@ -108,11 +111,11 @@ class Planner:
         most: int = MOST_TURNS,
         detours: Sequence[Callable[[Planner], bool]] = (),
     ) -> Plan:
-        """Return a plan of so many wishes, the first of which leads to the target, in about `most` steps.
+        """Return a plan of `goals` wishes, the first of which leads to the target, in about `most` steps.
 
-        A plan of one wish ends with that for the target. With `stray` one later wish may be a second goal that rests
-        on nothing before. `detours` are further ways to plan the next wish, tried before the edges of the graph. Raises
-        NothingFits or StepRefused when this world cannot serve it.
+        A plan of one wish ends with the wish for the target. With `stray`, one later wish may be a second goal that
+        depends on nothing before it. `detours` are further ways to plan the next wish, tried before the edges of the
+        graph. Raises NothingFits or StepRefused when this world cannot serve the plan.
         """
         self.alone = True
         opening, looks = self.mark(), not TOOLS[target][1].writes
@@ -143,7 +146,7 @@ class Planner:
         return Plan(self.wishes, self.calls, self.features)
 
     def follow(self, chain: Sequence[str]) -> Plan:
-        """Return a plan of wishes for the tools of a chain, in this order. Raises NothingFits or StepRefused."""
+        """Return a plan of wishes for the tools of a chain in order. Raises NothingFits or StepRefused."""
         self.alone = True
         self.begin(chain[0])
         for before, name in pairwise(chain):
@@ -152,18 +155,20 @@ class Planner:
         return Plan(self.wishes, self.calls, self.features)
 
     def predecessors(self, tool: str) -> list[str]:
-        """Return the tools of the conversation's servers from which an edge leads to a tool, by name: a graph that was
-        read from a file has its edges in another order."""
+        """Return a tool's predecessors among the conversation's servers, sorted by name.
+
+        Sorting is needed since a graph that was read from a file has its edges in another order.
+        """
         return sorted(name for name in self.graph.predecessors(tool) if name in self.names)
 
     def count_turns(self) -> int:
-        """Return about how many assistant turns the calls take: those of one wish on one tool are made at once."""
+        """Return the approximate number of assistant turns; calls of one wish to one tool are made in parallel."""
         reads = {call.wish for call in self.calls if not call.writes and not call.rests_on}
         rest = {(call.wish, call.tool) for call in self.calls if call.writes or call.rests_on}
         return len(reads) + len(rest)
 
     def begin(self, target: str, depth: int = DEPTH) -> None:
-        """Plan the wish for the target, after wishes that enable it or show what it takes where it cannot come first.
+        """Plan the wish for the target; where it cannot come first, plan wishes before it that enable or feed it.
 
         Raises NothingFits or StepRefused.
         """
@@ -190,7 +195,7 @@ class Planner:
             raise reason
 
     def observe(self, target: str) -> bool:
-        """Plan the target as a read that shows what a write before it changed; whether some write changes it."""
+        """Plan the target as a read of what a write before it changed; return whether there is such a write."""
         writes = [name for name in self.names if TOOLS[name][1].writes and TOOLS[name][0] is TOOLS[target][0]]
         for name in self.draw.sample(writes, EXTENSIONS // 2):
             mark = self.mark()
@@ -206,7 +211,7 @@ class Planner:
         return False
 
     def extend(self) -> bool:
-        """Plan one more wish that depends on what was done; whether there is one."""
+        """Plan one more wish that depends on earlier calls; return whether there is one."""
         tried = set[tuple[str, Link]]()
         options = list(self.extensions())
         for _ in range(EXTENSIONS):
@@ -227,7 +232,7 @@ class Planner:
         return False
 
     def stray(self) -> bool:
-        """Plan a second goal: a tool of the same servers that rests on nothing before."""
+        """Plan a second goal, a tool of the same servers that depends on nothing; return whether there is one."""
         self.alone = True
         near = [name for name in self.names if TOOLS[name][0].name in self.servers() and name not in self.tools()]
         for name in self.draw.sample(near, EXTENSIONS // 2):
@@ -242,7 +247,7 @@ class Planner:
         return False
 
     def impossible(self, opening: World) -> tuple[Wish, str] | None:
-        """Return a wish for what worked at the opening and is refused now, with the reason; None if none is found."""
+        """Return a wish that worked in the opening world and is refused now, with the reason; None if none is found."""
         known = {
             type: call.arguments[name]
             for call in self.calls
@@ -282,7 +287,7 @@ class Planner:
         return {wish.tool for wish in self.wishes}
 
     def extensions(self) -> Iterator[tuple[str, Link, float]]:
-        """Yield tools that may come next, how they are connected, and how readily each is drawn."""
+        """Yield tools that may come next, with their links and weights."""
         asked = self.tools()
         for position, call in enumerate(self.calls):
             late = (1.0 + position) ** 2
@@ -307,12 +312,14 @@ class Planner:
                     yield name, "observed", 2.0
 
     def fresh(self, id_type: str) -> bool:
-        """Return whether some entity of a type was shown that no call has used."""
+        """Return whether an observation showed an entity of a type that no call has used."""
         return any(id not in self.used for id in self.sightings.get(id_type, ()))
 
     def depends(self, position: int) -> bool:
-        """Return whether a call takes an id that only an earlier observation shows, or answers otherwise without the
-        last write before it or those that it rests on."""
+        """Return whether a call takes an id that only an earlier observation shows, or depends on an earlier write.
+
+        It depends on a write if its result differs in the world before that write.
+        """
         call = self.calls[position]
         if call.fresh:
             return True
@@ -325,8 +332,10 @@ class Planner:
         return False
 
     def mark(self) -> tuple[Any, ...]:
-        """Return what `back_to` needs to undo what is planned from here on: the world, the sightings and what is used
-        are never changed, but replaced."""
+        """Return the state that `back_to` restores.
+
+        The world, the sightings and the used ids are replaced and never changed, so references suffice.
+        """
         return self.world, len(self.wishes), len(self.calls), self.sightings, self.used, set(self.features)
 
     def back_to(self, mark: tuple[Any, ...]) -> None:
@@ -337,7 +346,7 @@ class Planner:
             wish.calls = [position for position in wish.calls if position < calls]
 
     def try_to_achieve(self, name: str, link: Link, named: Mapping[str, Referent]) -> bool:
-        """Plan a wish for a tool about the named entities; whether that works."""
+        """Plan a wish for a tool about the named entities; return whether that works."""
         try:
             self.achieve(name, link, named)
         except (NothingFits, StepRefused):
@@ -345,8 +354,10 @@ class Planner:
         return True
 
     def achieve(self, name: str, link: Link, named: Mapping[str, Referent] | None = None) -> None:
-        """Plan a wish for a tool, perhaps about `named` entities, by parameter. Raises NothingFits or StepRefused after
-        some attempts with other entities, or two that failed for one reason."""
+        """Plan a wish for a tool, perhaps about `named` entities, by parameter.
+
+        Raises NothingFits or StepRefused after some attempts with other entities, or two with the same reason.
+        """
         mark, failed = self.mark(), ""
         for attempt in range(ATTEMPTS):
             try:
@@ -359,7 +370,7 @@ class Planner:
                 failed = str(reason)
 
     def attempt(self, name: str, link: Link, wishes: float, named: Mapping[str, Referent]) -> None:
-        """Plan a wish once: choose words, bind what they need, run look-ups and the call."""
+        """Plan a wish once: choose a phrase, bind its slots, run look-ups and the call."""
         tool = TOOLS[name][1]
         several = link != "observed" and not self.single and not named
         several = several and self.draw.chance(COMPARED if measures(name) else SEVERAL)
@@ -391,9 +402,9 @@ class Planner:
             ]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         if any(not one.done and one.tool == name for one in self.wishes):
-            raise NothingFits(f"{name} was to be done under a condition that is not met.")
+            raise NothingFits(f"{name} already has a condition that is not met.")
         if is_circular(referents):
-            raise NothingFits(f"{name}: one of its entities would be named by another of them.")
+            raise NothingFits(f"{name}: one of its entities would be named by another one.")
         wish.words = self.words(tool, wanted, wish)
         conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
         if conditional and self.conditional(wish) and not wish.done:
@@ -402,21 +413,21 @@ class Planner:
         if link == "observed" and self.calls[-1].text in EMPTY:
             raise NothingFits(f"{name} shows that nothing is left.")
         if link == "repeated" and self.overwrites(wish):
-            raise NothingFits(f"{name}: what was just done would be done otherwise.")
+            raise NothingFits(f"{name}: it would overwrite what was just done.")
         if several and not wish.condition:
             self.widen(wish, tool)
             compare(self, wish)
 
     def fulfil(self, wish: Wish, arguments: dict[str, Any], referents: Sequence[Referent]) -> None:
-        """Run a call that a wish asks for. Raises NothingFits when its answer is known already, or StepRefused."""
+        """Run a call that a wish asks for. Raises NothingFits when its result is already known, or StepRefused."""
         before = len(self.calls)
         position = self.run(wish.tool, arguments, referents)
         if position < before:
-            raise NothingFits(f"What {wish.tool} tells is known already.")
+            raise NothingFits(f"The result of {wish.tool} is already known.")
         wish.calls.append(position)
 
     def overwrites(self, wish: Wish) -> bool:
-        """Return whether a wish sets what a wish for the same tool set before it: somebody would ask for the last."""
+        """Return whether a wish overwrites what an earlier wish for the same tool set; a user would only ask once."""
         own = {place for at in wish.calls for place, _, new in changed_values(self.calls[at]) if not new.isdecimal()}
         earlier = [
             call for call in self.calls if call.writes and call.tool == wish.tool and call.wish < len(self.wishes) - 1
@@ -424,7 +435,7 @@ class Planner:
         return any(place in own for call in earlier for place, _, _ in changed_values(call))
 
     def conditional(self, wish: Wish) -> bool:
-        """Make a wish depend on a number that an observation shows of its entity; return whether one fits."""
+        """Make a wish conditional on a number that an observation shows of its entity; return whether one fits."""
         for one in [one for many in wish.referents.values() for one in many if one.sighting and one.sighting.row]:
             assert one.sighting and one.sighting.row
             phrases = phrases_for(self.calls[one.sighting.call].tool)
@@ -459,9 +470,9 @@ class Planner:
         return False
 
     def widen(self, wish: Wish, tool: Tool) -> None:
-        """Ask for the same with one or two further entities of the same list, where the order makes no difference."""
+        """Extend a wish to one or two further entities of the same list, if the order does not matter."""
         singles = [name for name in wish.referents if len(listed(wish.arguments[name])) == 1 and name in tool.required]
-        own_words = (TEXTS | AMOUNTS) & wish.arguments.keys()  # nobody gives several things one title, or 2 of each
+        own_words = (TEXTS | AMOUNTS) & wish.arguments.keys()  # these differ between entities
         if (
             not singles
             or len(wish.referents) > 1
@@ -499,15 +510,17 @@ class Planner:
             self.features.add("several")
 
     def commutes(self, wish: Wish) -> bool:
-        """Return whether the calls of a wish leave the same world, and answer the same, in the opposite order."""
+        """Return whether the calls of a wish have the same results and final world in the opposite order."""
         calls = [self.calls[position] for position in wish.calls]
         world = calls[0].before.fork()
         same = all(world.call(one.tool, one.arguments).text == one.text for one in reversed(calls))
         return same and world.digest() == self.world.digest()
 
     def phrase(self, tool: Tool, wishes: float, several: bool = False) -> str:
-        """Return one way to ask for a tool, if need be for `several` entities; each bracket stays with this
-        probability, unless it holds what is secret."""
+        """Return a request for a tool, on request for `several` entities.
+
+        Each bracket stays with probability `wishes`, unless it has a sensitive parameter.
+        """
         said = phrases_for(tool.name).tools[tool.name]
         options = said.sentences if self.draw.chance(SENTENCES) else said.clauses
         if several:
@@ -522,14 +535,14 @@ class Planner:
         return OPTIONAL.sub(keep, self.templates[-1])
 
     def fed_parameter(self, tool: Tool) -> str:
-        """Return a required id parameter for which a fresh entity is there. Raises NothingFits."""
+        """Return a required id parameter for which a fresh entity exists. Raises NothingFits."""
         options = [one for one in tool.required if one in tool.ids and self.fresh(tool.ids[one])]
         if not options:
-            raise NothingFits(f"Nothing new was shown for {tool.name}.")
+            raise NothingFits(f"No new entity was shown for {tool.name}.")
         return self.draw.choice(options)
 
     def shared(self, tool: Tool) -> dict[str, Any]:
-        """Return the ids that a step has in common with the one that enables it: what is unlocked is then opened."""
+        """Return the ids that a step shares with the one that enables it: what is unlocked is then opened."""
         for call in reversed(self.calls):
             edge = self.graph.get_edge_data(call.tool, tool.name)
             if edge and edge["enables"]:
@@ -538,7 +551,7 @@ class Planner:
         return {}
 
     def refer(self, tool: Tool, parameter: str, arguments: dict[str, Any], depth: int = DEPTH) -> Referent:
-        """Return an entity for an id parameter: one that was shown, or one that a look-up finds."""
+        """Return an entity for an id parameter: one already shown, or one that a look-up finds."""
         id_type = tool.ids[parameter]
         if self.sightings.get(id_type) and self.draw.chance(0.85 if self.alone else 1.0):
             try:
@@ -548,7 +561,7 @@ class Planner:
         return self.look_up(tool, parameter, arguments, depth)
 
     def pick_sighting(self, tool: Tool, parameter: str, arguments: dict[str, Any], fresh: bool) -> Referent:
-        """Return an entity that an observation showed and that words single out. Raises NothingFits."""
+        """Return an entity that an observation showed and that a description identifies. Raises NothingFits."""
         id_type, taken = tool.ids[parameter], values_of(arguments)
         known = [one for one in self.sightings.get(id_type, {}).values() if one.id not in taken]
         known = [one for one in known if not (fresh and one.id in self.used)]
@@ -569,19 +582,19 @@ class Planner:
                 for one in many:
                     if one.id == str(id):
                         return one
-        raise NothingFits(f"Nothing names the {id_type} that is shared.")
+        raise NothingFits(f"No description names the shared {id_type}.")
 
     def look_up(self, tool: Tool, parameter: str, arguments: dict[str, Any], depth: int) -> Referent:
         """Return an entity that a read-only tool shows, which is called first. Raises NothingFits."""
         if not depth:
-            raise NothingFits(f"{tool.name}: {parameter} lies too deep.")
+            raise NothingFits(f"{tool.name}: {parameter} takes too many look-ups.")
         id_type = tool.ids[parameter]
         for name in self.finders(tool, parameter):
             finder = TOOLS[name][1]
             mark = self.mark()
             try:
                 if not self.alone and not finder.consumes:
-                    raise NothingFits(f"{name} rests on nothing.")
+                    raise NothingFits(f"{name} depends on nothing.")
                 own, referents = dict[str, Any](), list[Referent]()
                 for needed in finder.required:
                     found = self.refer(finder, needed, own, depth - 1)
@@ -611,7 +624,7 @@ class Planner:
         raise NothingFits(f"No look-up finds a {id_type} for {tool.name}.")
 
     def finders(self, tool: Tool, parameter: str) -> list[str]:
-        """Return read-only tools that need ids at most and are proven to show what a parameter takes; own first."""
+        """Return read-only tools that require only ids and provably show a parameter's values; own server first."""
         found = [
             name
             for name in self.predecessors(tool.name)
@@ -627,7 +640,7 @@ class Planner:
         return [*near, *far[:2]] if not near or self.draw.chance(0.85) else [*far[:1], *near]
 
     def referent(self, sighting: Sighting, described: Description) -> Referent:
-        """Return a referent, with a plain name for answers where the user's words are a riddle."""
+        """Return a referent, with a plain name for answers where the description is a superlative or a figure."""
         name = ""
         if (
             sighting.row is not None
@@ -643,7 +656,7 @@ class Planner:
         return Referent(sighting.id, sighting.type, described, sighting, name)
 
     def describe(self, sighting: Sighting, through: Sequence[Referent] = ()) -> Description | None:
-        """Return words that single an entity out among all of its type that were shown; None where there are none.
+        """Return a description that identifies an entity among all shown ones of its type, or None.
 
         `through` are the entities that the look-up was about: "the cheapest dish of the nearest restaurant".
         """
@@ -653,7 +666,7 @@ class Planner:
         call = self.calls[sighting.call]
         rows, is_page = self.all_rows(sighting)
         options = self.ways_to_describe(sighting)
-        is_whole = not is_page and len(rows) == len(sighting.rows)  # only then an observer can tell the largest
+        is_whole = not is_page and len(rows) == len(sighting.rows)  # superlatives need the whole list
         options = [one for one in options if one.kind == "attributes" or is_whole]
         others = [one for one in self.sightings.get(sighting.type, {}).values() if one.id != sighting.id and one.row]
         alone = bool(through) or (not call.arguments and not call.writes)
@@ -694,7 +707,7 @@ class Planner:
         return known[key]
 
     def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
-        """Return all rows of an entity's type that its look-up can show, and whether there may be still more."""
+        """Return all rows of an entity's type that its look-up can show, and whether there may be more."""
         call = self.calls[sighting.call]
         if sighting.type not in call.result.lists:
             call.result.lists[sighting.type] = self.list_rows(call, sighting)
@@ -705,8 +718,7 @@ class Planner:
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
 
     def list_rows(self, call: PlannedCall, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
-        """Return the rows of an entity's type that a call shows when told to show as many as it can, and whether there
-        may be still more."""
+        """Return the rows of an entity's type that a call shows with its largest limit; whether there may be more."""
         paths = [row.path for row in rows_in(call.tool, call.result.data) if row.type == sighting.type]
         is_page = any(part in PAGES for path in paths for part in path)
         if call.writes:
@@ -722,21 +734,21 @@ class Planner:
         return rows, is_page or counted or bool(result.get("more")) or len(rows) == most > 0
 
     def spelled_out(self, referent: Referent) -> str:
-        """Return the words for an entity, with its noun where they are the id alone: "the tag to-print"."""
+        """Return the words for an entity, with its noun where they are only the id: "the tag to-print"."""
         entities = (phrases.entities for phrases in map(phrases_of, self.contexts) if referent.type in phrases.entities)
         noun = next((each[referent.type].noun[0] for each in entities), "")
         alone = referent.description.text == referent.id and referent.type not in NAMED and noun
         return f"the {noun} {referent.id}" if alone else referent.description.text
 
     def created(self, id_type: str) -> list[Sighting]:
-        """Return the entities of a type that calls of this conversation made."""
+        """Return the entities of a type that calls of this conversation created."""
         shown = self.sightings.get(id_type, {}).values()
         return [one for one in shown if one.id in self.calls[one.call].new_ids]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
-        """Return words for an id that is a mere field of what was looked up, "the thread of the message from Hana".
+        """Return words for an id that is only a field of the looked-up entity: "the thread of the message from Hana".
 
-        None where there are several, and mostly where it has a name of its own that a look-up shows.
+        None where there are several, and mostly where a look-up shows its own name.
         """
         entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
         if not through or entity is None or sighting.type in NAMED:
@@ -750,10 +762,10 @@ class Planner:
         return chosen if self.proves(sighting, chosen) else None
 
     def proves(self, sighting: Sighting, chosen: Description) -> bool:
-        """Return whether the same look-up leads the same words to another entity where that has this one's place.
+        """Return whether the same look-up and words identify another entity where that has this one's place.
 
-        An address or a path is known from its words, what a call makes has an id that no other world has, and what a
-        call is about was known before it.
+        No proof is needed for an address or a path, which the words contain, for an id that a call created, and for an
+        id in the call's own arguments.
         """
         call = self.calls[sighting.call]
         known = any(sighting.id in listed(value) for value in call.arguments.values())
@@ -767,7 +779,7 @@ class Planner:
         return proofs[key]
 
     def results_elsewhere(self, call: PlannedCall, sighting: Sighting) -> Iterator[tuple[str, ToolResult]]:
-        """Yield other entities, each with what a call answers in a world in which it has the place of one."""
+        """Yield other entities, each with a call's result in a world in which it has the place of the one seen."""
         key = call.result, sighting.id
         found = self.elsewhere.get(key) or (
             (id, ToolResult(call.tool, texts[0])) for id, texts in results_elsewhere([call], sighting)
@@ -776,7 +788,7 @@ class Planner:
         return again
 
     def still_fits(self, sighting: Sighting, chosen: Description) -> bool:
-        """Return whether the same look-up would show now, after a write, that words name an entity."""
+        """Return whether the same look-up would still identify an entity by these words, after a write."""
         call = self.calls[sighting.call]
         if call.writes:
             return True
@@ -784,7 +796,7 @@ class Planner:
         return now.ok and self.singles_out(now, sighting.type, sighting.id, chosen)
 
     def singles_out(self, result: ToolResult, id_type: str, id: str, chosen: Description) -> bool:
-        """Return whether words name an entity alone in an answer."""
+        """Return whether words identify an entity alone in a result."""
         if OPAQUE.fullmatch(id) and id not in result.text:
             return False
         shown = {one.id: one for one in result.entities if one.type == id_type}
@@ -794,7 +806,7 @@ class Planner:
         return are_said(chosen, phrases_for(result.tool), id_type, one.row, one.rows, self.today)
 
     def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
-        """Return a value for a parameter that is no id: what the entities' own rows show, else one of its server."""
+        """Return a value for a parameter that is not an id: from the entities' own rows, else from its server."""
         schema, used = tool.input_schema["properties"][parameter], values_of(arguments)
         if parameter in tool.seen:
             shown_near = [
@@ -813,13 +825,13 @@ class Planner:
             if not near or again is None or not same_kind(tool, call.tool, parameter):
                 continue
             rows = [one.row for one in call.result.entities if one.id in used and one.row]
-            if all(row.get(parameter) != again for row in rows) and self.draw.chance(AGAIN):  # or nothing would change
+            if all(row.get(parameter) != again for row in rows) and self.draw.chance(AGAIN):  # else nothing changes
                 return again
         context, said = self.contexts[server.name], phrases_for(tool.name).values.get(parameter)
         return value(tool, parameter, schema, context, self.draw, self.world, used, said.days if said else "soon")
 
     def words(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
-        """Return what is said for each slot of a phrase. Raises NothingFits for a value that nobody could say."""
+        """Return the words for each slot of a phrase. Raises NothingFits for a value that has no words."""
         phrases, said = phrases_for(tool.name), dict[str, str]()
         for name in sorted(wanted):
             if name in wish.referents:
@@ -828,12 +840,15 @@ class Planner:
             spoken_of = [one for many in wish.referents.values() for one in many]
             ways = forms(phrases, name, wish.arguments[name], self.today, self.currency(spoken_of))
             if not ways:
-                raise NothingFits(f"{tool.name}: nobody says {name} {wish.arguments[name]!r}.")
+                raise NothingFits(f"{tool.name}: there are no words for {name} {wish.arguments[name]!r}.")
             said[name] = self.draw.choice(ways)
         return said
 
     def run(self, name: str, arguments: dict[str, Any], referents: Sequence[Referent]) -> int:
-        """Call a tool in the fork and note what it shows; return the call's position. Raises StepRefused."""
+        """Call a tool in the fork, note its entities, and return the call's position.
+
+        Raises StepRefused, and NothingFits for a write that changes nothing.
+        """
         rests_on = frozenset(one.sighting.call for one in referents if one.sighting)
         for position, call in enumerate(self.calls):
             if call.tool == name and call.arguments == arguments and not call.writes and not self.written(position):
@@ -843,7 +858,7 @@ class Planner:
         if not result.ok:
             raise StepRefused(f"{name}: {result.text}")
         if TOOLS[name][1].writes and not changed_rows(TOOLS[name][0].name, before, after):
-            raise NothingFits(f"{name} changes nothing: it is so already.")
+            raise NothingFits(f"{name} changes nothing: the state is already so.")
         self.world, position = after, len(self.calls)
         fresh = any(
             one.sighting and (one.id not in self.used or one.description.kind == "comparison") for one in referents
@@ -856,7 +871,7 @@ class Planner:
         return position
 
     def currency(self, referents: Sequence[Referent]) -> str:
-        """Return the currency that the rows of entities name, or of what they were looked up in; "" where none does."""
+        """Return the currency in the rows of entities, or of the calls that show them; "" where there is none."""
         for sighting in [one.sighting for one in referents if one.sighting]:
             if found := (sighting.row or {}).get("currency") or self.calls[sighting.call].currency:
                 return str(found)
@@ -867,7 +882,7 @@ class Planner:
         return any(call.writes for call in self.calls[position + 1 :])
 
     def note(self, position: int, result: ToolResult) -> None:
-        """Note the entities that a result shows, each with all rows of its type there."""
+        """Record the entities that a result shows, each with all rows of its type there."""
         fresh = {
             type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in result.entities)
         }
@@ -878,7 +893,7 @@ class Planner:
 
 
 def is_unambiguous(described: Description, sighting: Sighting, others: Sequence[Sighting]) -> bool:
-    """Return whether a description of an entity fits none of the others of its type that another list showed."""
+    """Return whether a description of an entity fits no other one of its type that another list showed."""
     if described.kind != "attributes":
         return all(one.call == sighting.call for one in others)
     row = sighting.row or {}
@@ -890,7 +905,7 @@ def is_unambiguous(described: Description, sighting: Sighting, others: Sequence[
 
 
 def is_circular(referents: Mapping[str, Sequence[Referent]]) -> bool:
-    """Return whether words name an entity by another one of the same wish: "take the tag of the plan off the plan"."""
+    """Return whether an entity is named by another one of the same wish: "take the tag of the plan off the plan"."""
     texts = {name: [one.description.text for one in many] for name, many in referents.items()}
     parts = [
         (name, one.description.text)
@@ -902,13 +917,13 @@ def is_circular(referents: Mapping[str, Sequence[Referent]]) -> bool:
 
 
 def unit_of(phrases: Phrases, name: str) -> str:
-    """Return the unit in which a field is said; "" where it has none."""
+    """Return the unit of a field; "" where it has none."""
     said = phrases.values.get(name)
     return said.unit[0] if said and said.unit else ""
 
 
 def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
-    """Return how a tool is called so that it enables another: gear D, not any gear."""
+    """Return the plain arguments with which a tool enables another: gear D, not any gear."""
     return {
         name: value
         for name, value in edge["enables"]["producer"]["arguments"].items()
@@ -917,25 +932,25 @@ def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
 
 
 def same_kind(tool: Tool, other: str, parameter: str) -> bool:
-    """Return whether two tools take the same sort of day, number or choice under one name."""
+    """Return whether two tools take the same kind of day, number or choice under the same name."""
     one, two = (each.input_schema["properties"].get(parameter) for each in (tool, TOOLS[other][1]))
     return one == two and one is not None and parameter not in tool.sensitive and parameter not in FREE
 
 
 def rounded(number: float) -> int:
-    """Return a number as people choose one: two digits, then noughts."""
+    """Return a number rounded as users choose one: two digits, then zeros."""
     digits = max(0, len(str(int(number))) - 2)
     return int(round(number, -digits))
 
 
 def is_figure(row: Mapping[str, Any], described: Description) -> bool:
-    """Return whether words name an entity by a number or a day: "the account with 20 euros on it"."""
+    """Return whether a description uses a number or a day: "the account with 20 euros on it"."""
     values = [row.get(name) for name in described.fields]
     return any(isinstance(one, int | float) or (isinstance(one, str) and DATED.match(one)) for one in values)
 
 
 def values_of(arguments: Mapping[str, Any]) -> set[str]:
-    """Return the values of arguments, as texts, those of lists one by one."""
+    """Return the values of arguments as strings, with lists flattened."""
     return {str(one) for value in arguments.values() for one in listed(value)}
 
 

@@ -1,4 +1,4 @@
-"""How far a language model's view of the pairs of tools agrees with the edges that were proven by running them."""
+"""Agreement of a language model's classification of tool pairs with the edges proven by running them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ KINDS: tuple[Dependency, ...] = get_args(Dependency)
 
 @dataclass(frozen=True)
 class OfKind:
-    """The pairs of one kind: how many are proven so, are said to be so, and are both.
+    """Counts of the pairs of one kind: proven, said by the model, and both.
 
-    `precision` is the share of the proven that the model says, too; `recall` the share of the said that are proven.
-    Judged the other way around, the two change places. None where there is nothing to have a share in.
+    `precision` is the share of the proven that the model also says; `recall` is the share of the said that are proven.
+    With the proven edges as reference, the two change places. None where the denominator is zero.
     """
 
     proven: int
@@ -41,10 +41,10 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The comparison over all ordered pairs that the model gave an answer about.
+    """The comparison over all ordered pairs that the model classified.
 
-    `confusion` has a row for each kind proven and in it a count for each kind said, both in the order of `kinds`.
-    `kappa` is Cohen's; None where both use one and the same kind throughout.
+    `confusion` has a row for each proven kind with a count for each said kind, both in the order of `kinds`.
+    `kappa` is Cohen's; None where both use only one and the same kind.
     """
 
     model: str
@@ -65,8 +65,8 @@ def proven(graph: nx.DiGraph, pair: Pair) -> Dependency:
 def compare(
     graph: nx.DiGraph, said: Mapping[Pair, Dependency | None], model: str, servers: tuple[str, ...]
 ) -> Agreement:
-    """Hold what a model said of pairs against the graph."""
-    from sklearn.metrics import confusion_matrix  # a second to import, for which only this report waits
+    """Compare a model's classification of pairs with the graph."""
+    from sklearn.metrics import confusion_matrix  # takes a second, so only this report imports it
 
     answered = {pair: kind for pair, kind in said.items() if kind}
     ours, theirs = [proven(graph, pair) for pair in answered], list(answered.values())

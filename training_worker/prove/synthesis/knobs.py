@@ -1,4 +1,4 @@
-"""The robustness knobs: which tools a conversation may see, and what is hidden from it (paper, section 2, step 4)."""
+"""Robustness knobs: which tools a conversation offers, and which it hides (paper, section 2, step 4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .templates import PERSONAS
 FEWEST_SHOWN = 5
 WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
 Sort = Literal["asked", "looked_up", "default", "arrives", "declined", "partly"]
-"""What a conversation of the kind missing_function is about; see clarification.py."""
+"""Sorts of conversations of the kind missing_function; see clarification.py."""
 SORTS: dict[Sort, float] = {
     "asked": 0.2, "looked_up": 0.15, "default": 0.1, "arrives": 0.25, "declined": 0.2, "partly": 0.1
 }  # fmt: skip
@@ -28,11 +28,12 @@ SORTS: dict[Sort, float] = {
 class Knobs:
     """Shares and limits of conversations; by default those of the paper, where it gives any.
 
-    `distractors` is the share that also shows tools of other servers, `distractor_count` how many. `most` caps the
-    tools shown, for a policy with a short context; `fewest` is how many the servers of a conversation have together.
-    `levels` and `turns` are weights of information levels and of numbers of user turns, `wishes` of how much is asked
-    for, in at most `steps` steps, and `sorts` of the sorts of missing_function. `recovery` is the share of longer
-    conversations in which something fails, `dates` of those whose days and moments are said as people say them.
+    `distractors` is the share that also offers tools of other servers, `distractor_count` the range of their number.
+    `most` caps the offered tools, for a policy with a short context; `fewest` is the least number of tools of a
+    conversation's servers.
+    `levels` and `turns` are weights of information levels and of numbers of user turns, `wishes` of numbers of wishes,
+    in at most `steps` steps, and `sorts` of the sorts of missing_function. `recovery` is the share of longer
+    conversations in which something fails, `dates` the share in which days and times are in everyday words.
     """
 
     distractors: float = 0.4
@@ -53,12 +54,12 @@ class Knobs:
 
     def __post_init__(self) -> None:
         if self.most < FEWEST_SHOWN:
-            raise ValueError(f"A conversation calls up to {FEWEST_SHOWN} tools, so it must be allowed that many.")
+            raise ValueError(f"A conversation calls up to {FEWEST_SHOWN} tools, so `most` must be at least as large.")
 
 
 PAPER = Knobs()
-"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates, wishes and sorts are
-ours."""
+"""Information levels and turns as in the paper (section 2, step 3); the paper does not give the shares of failures,
+dates, wishes and sorts."""
 TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2))
 """As PAPER, for a small policy: few tools."""
 
@@ -69,12 +70,14 @@ def draw_kind(knobs: Knobs, draw: Draw) -> Kind:
     return draw.weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
 
 
-LINKED = 0.35  # of the conversations may use the tools of a second server that edges lead to
+LINKED = 0.35  # share of conversations that may use a second server which edges lead to
 
 
 def draw_servers(graph: nx.DiGraph, about: str, knobs: Knobs, draw: Draw) -> tuple[str, ...]:
-    """Return the servers of a conversation about a tool: its own, perhaps one that edges link it to, and related ones
-    until they have at least `knobs.fewest` tools."""
+    """Return the servers of a conversation about a tool: its own, perhaps a linked one, and related ones.
+
+    Related servers are added until all have at least `knobs.fewest` tools.
+    """
     own = graph.nodes[about]["server"]
     servers, sizes = [own], Counter(server for _, server in graph.nodes(data="server"))
     near = {graph.nodes[name]["server"] for name in (*graph.predecessors(about), *graph.successors(about))}
@@ -88,7 +91,7 @@ def draw_servers(graph: nx.DiGraph, about: str, knobs: Knobs, draw: Draw) -> tup
 
 @lru_cache(maxsize=1_024)
 def links(graph: nx.DiGraph, one: str, other: str) -> int:
-    """Return how many edges lead between the tools of two servers. A graph is not changed once it is built."""
+    """Return the number of edges between the tools of two servers. Cached, since graphs are immutable once built."""
     between = {one, other}
     return sum({graph.nodes[a]["server"], graph.nodes[b]["server"]} == between for a, b in graph.edges)
 
@@ -96,9 +99,9 @@ def links(graph: nx.DiGraph, one: str, other: str) -> int:
 def draw_toolset(
     graph: nx.DiGraph, servers: Sequence[str], kind: Kind, about: str, knobs: Knobs, draw: Draw
 ) -> tuple[str, ...]:
-    """Return the tools that the model is shown: all of the conversation's servers, and distractors of others, shuffled.
+    """Return the tools offered to the model: all of the conversation's servers, and distractors of others, shuffled.
 
-    An irrelevant wish sees the tools of other servers alone; with a missing function the one asked for is hidden.
+    For an irrelevant wish, only tools of other servers are offered; for a missing function, its tool is hidden.
     """
     sizes = Counter(server for _, server in graph.nodes(data="server"))
     if kind == "irrelevance":

@@ -1,8 +1,8 @@
-"""The language-model teacher: it words a proven conversation, text by text, under checks.
+"""Language-model teacher, which words a proven conversation text by text under checks.
 
 Plan, calls and observations are the programmatic teacher's, and so is each text until one of the model's passes its
-check. A text that fails is asked for again with the reason; after that the scripted one stands, and the example says
-so.
+check. A text that fails is requested again with the reason; after the last try the scripted text remains, and the
+example records it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .endpoint import Endpoint, TooLong
 from .endpoint.structured_output import TRIES, Answer, ask
 from .wording_checks import Check, Wording
 
-MODEL = "model"  # in `Example.wording`, where the text is the model's
-MOST_SHOWN = 4_000  # characters of an observation that the model is shown
+MODEL = "model"  # in `Example.wording`, for a text of the model
+MOST_SHOWN = 4_000  # characters of an observation in the prompt
 
 FORM = """Keep every text that is listed, letter by letter and in the order of the list. Add no number, name, day,
 amount or id of your own, and deny nothing that the draft does not deny. Never write the name of a tool or a field, such
@@ -46,10 +46,10 @@ ASSISTANT_ACTS: dict[Act, str] = {
 
 
 def write_texts(example: Example, endpoint: Endpoint, tries: int = TRIES) -> Example:
-    """Return the example with its user turns and the assistant's texts in the model's words, as far as they pass.
+    """Return the example with its user turns and assistant texts in the model's words, as far as they pass.
 
-    `wording` says for each text whether it is the model's, or why the scripted one stands. An example that others made
-    keeps its words. Raises EndpointFailed, which is no fault of the example.
+    `wording` says for each text whether it is the model's, or why the scripted one remains. An imported example is
+    returned unchanged. Raises EndpointFailed.
     """
     if example.source:
         return example
@@ -64,7 +64,7 @@ def write_texts(example: Example, endpoint: Endpoint, tries: int = TRIES) -> Exa
 
 
 def write(check: Check, endpoint: Endpoint, tries: int) -> tuple[Example, str]:
-    """Return the example with one text in the model's words, or as it is with the reason in a few words."""
+    """Return the example with one text in the model's words, or unchanged with a short reason."""
     try:
         answer = ask(endpoint, request(check), Wording, check.fault, tries)
     except TooLong:
@@ -75,7 +75,7 @@ def write(check: Check, endpoint: Endpoint, tries: int) -> tuple[Example, str]:
 
 
 def request(check: Check) -> tuple[Message, ...]:
-    """Return what the model is shown of a text: whose it is, what was said before, what tools replied, the draft."""
+    """Return the prompt for a text: its speaker, the conversation so far, the tools' replies, and the draft."""
     own = user_facts(check) if check.speaker == "user" else assistant_facts(check)
     keep = json.dumps(check.values, ensure_ascii=False)
     lines = [*said_before(check), *own, f"Texts to keep: {keep}", f"Draft: {check.old}"]

@@ -1,7 +1,7 @@
-"""The paper's way to a graph: a language model says of each pair of tools whether one needs the other first.
+"""The paper's graph construction: a language model classifies for each pair of tools whether one needs the other.
 
-For each unordered pair of tools of a server both directions are asked for at once, n(n-1)/2 questions. (Paper, section
-2, step 1.)
+Each unordered pair of a server's tools is one request for both directions, n(n-1)/2 requests (paper, section 2,
+step 1).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Answer with JSON only: {"a_to_b": "...", "b_to_a": "..."}"""
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the model is asked to say of tools A and B."""
+    """The model's classification of tools A and B in both directions."""
 
     a_to_b: Dependency
     b_to_a: Dependency
@@ -45,9 +45,9 @@ def classify(
     progress: Progress = lambda done, total: None,
     tries: int = TRIES,
 ) -> dict[Pair, Dependency | None]:
-    """What the model says of every ordered pair within each server; None where it did not find the form in all tries.
+    """Classify every ordered pair within each server; None where no try gave valid JSON.
 
-    Raises EndpointFailed; answers so far stay on disk.
+    Raises EndpointFailed; earlier answers stay in the cache.
     """
     pairs = [pair for server in servers for pair in combinations(SERVERS[server].tools, 2)]
     said: dict[Pair, Dependency | None] = {}
@@ -68,6 +68,6 @@ def question(a: str, b: str) -> tuple[Message, ...]:
 
 
 def format_tool(name: str) -> str:
-    """A tool with what it takes and gives."""
+    """Return a tool's schema with its output schema as JSON."""
     told: dict[str, Any] = tool_schema(name)["function"] | {"returns": TOOLS[name][1].output_schema}
     return json.dumps(told, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a data set is: what it was made with, how many conversations of which kind it holds, and hashes of all of it."""
+"""Manifest of a dataset: how it was made, counts of its conversations, and hashes of everything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..trajectory import Example, Json, Split, dumps
 from .recipes import Plan
 from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE
 
-FORMAT = 2  # goes up when a file of a data set comes to say something else
+FORMAT = 2  # increases when the meaning of a dataset's files changes
 PROVE = Path(__file__).parents[1]
 COUNTS = dict[str, int]
 DROPPED_SEARCHES = {"served": SERVED, "exhausted": EXHAUSTED, "unsearchable": UNSEARCHABLE}
@@ -28,16 +28,17 @@ DROPPED_SEARCHES = {"served": SERVED, "exhausted": EXHAUSTED, "unsearchable": UN
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What one split holds, and what became of other draws.
+    """Counts of one split, and of its dropped draws.
 
-    Conversations are counted by kind, steps, server, tool (once for each call), turns, knob, information level,
-    persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
-    `checks` are imported ones with calls by what servers of others made of them, `order_unknown` such as do not know
-    the order of their steps. `foreign_tools` are those of `tools` that are not of our servers, whatever their names.
-    `wording` counts the texts that a language model wrote, and those for which the scripted one stands, by reason.
+    Conversations are counted by kind, steps, server, tool (once per call), turns, knob, information level, persona,
+    source ("" is synthesis) and recovery from failures (once per failure); `checks` counts imported conversations with
+    calls by the verdict of external servers, `order_unknown` those without a known order of steps. `foreign_tools` are
+    those of `tools` that external servers provide, whatever their names. `wording` counts the texts that a language
+    model wrote, and those for which the scripted one remains, by reason.
+
     `quality` has the value of each row of synthesis/quality.py, where it was measured. `searches` counts the searches
-    for another way to serve a wish whose tool is hidden (synthesis/unserved.py): of conversations of the split, which
-    found none, and of those that were dropped for what was found or not found.
+    for another way to serve a wish whose tool is hidden (synthesis/unserved.py): those of the split's conversations,
+    which found none, and those for which conversations were dropped.
     """
 
     conversations: int
@@ -66,17 +67,18 @@ class Part:
 
     @property
     def own_tools(self) -> COUNTS:
-        """How often each tool of our servers is called."""
+        """Number of calls of each tool of our servers."""
         own = {name: count - self.foreign_tools.get(name, 0) for name, count in self.tools.items() if name in TOOLS}
         return {name: count for name, count in own.items() if count}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a data set is; equal ones have equal bytes in their files.
+    """A dataset's manifest; equal manifests mean equal bytes in the files.
 
-    `settings` are all of the recipe's, the counts it asks for included. `servers`, `schemas` and `code` name the
-    servers' code, the tools' schemas and the code that made it; `content` is the SHA-256 over those of the splits.
+    `settings` are all settings of the recipe, including the requested counts. `servers`, `schemas` and `code` identify
+    the servers' code, the tools' schemas and the code that made the dataset; `content` is the SHA-256 over the splits'
+    hashes.
     """
 
     format: int = FORMAT
@@ -93,7 +95,7 @@ class Manifest:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """What became of what was drawn, or read, for a split."""
+    """Counts of the draws, or of the lines read, for a split."""
 
     drawn: int
     duplicates: int = 0
@@ -102,7 +104,7 @@ class Drawn:
 
 
 def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
-    """Count a split; one pass, nothing is kept of an example."""
+    """Count a split in one pass, without storing examples."""
     kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
     foreign, wording = Counter[str](), Counter[str]()
     steps, turns = Counter[int](), Counter[int]()
@@ -150,13 +152,13 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
 
 
 def count_searches(unserved: int, dropped: COUNTS) -> COUNTS:
-    """Return how the searches for another way ended: `unserved` of conversations that are there, others dropped."""
+    """Return the searches by outcome: `unserved` for conversations of the split, the others for dropped ones."""
     counts = {name: dropped.get(f"Rejected: {reason}", 0) for name, reason in DROPPED_SEARCHES.items()}
     return {name: count for name, count in ({"unserved": unserved} | counts).items() if count}
 
 
 def knobs_of(example: Example) -> list[str]:
-    """The robustness knobs that were turned for an example (paper, section 2, step 4)."""
+    """Return the robustness knobs that apply to an example (paper, section 2, step 4)."""
     turned = {
         "distractors": example.distractors > 0,
         "enums_stripped": example.enums_stripped,
@@ -175,20 +177,20 @@ def by_size(counts: Counter[int]) -> COUNTS:
 
 
 def settings_of(plan: Plan) -> dict[str, Json]:
-    """Every setting of a recipe, as JSON."""
+    """Return all settings of a recipe as JSON."""
     wanted = {"train": dict(plan.train), "held_out": dict(plan.held_out)}
     return {**json.loads(dumps(plan.recipe)), **wanted, "unseen": list(plan.unseen)}
 
 
 def content_digest(hashes: dict[Split, str]) -> str:
-    """The SHA-256 over the splits' names and hashes."""
+    """Return the SHA-256 over the splits' names and hashes."""
     return sha256("".join(f"{split} {digest}\n" for split, digest in hashes.items()).encode()).hexdigest()
 
 
 def manifest(
     name: str, settings: dict[str, Json], seed: int, servers: str, splits: dict[Split, Part], teacher: str
 ) -> Manifest:
-    """The manifest of a data set that today's code has made of these splits."""
+    """Return the manifest of a dataset that the present code made of these splits."""
     return Manifest(
         recipe=name,
         settings=settings,

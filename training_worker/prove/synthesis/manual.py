@@ -1,7 +1,7 @@
-"""An example of calls that a person made in a live session: they become the ground truth, if a fresh world agrees.
+"""Examples from calls that a person made in a live session; they become the ground truth if a fresh world agrees.
 
-The person says what a user would have asked for, in one turn or in several; who needs whose result is found out by
-running, as for what synthesis makes.
+The person writes the user's requests, in one turn or several; dependences between calls are found by running them, as
+for synthesized examples.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..rollout import Limits
 from ..trajectory import Example, Json, Step, ToolCall, WorldRef
 from .validate import Rejected, hidden_edges, validate
 
-MOST_TOOLS = 24  # that the assistant is shown
+MOST_TOOLS = 24  # offered to the assistant
 DONE, FOUND = "Done.", "Here is what I found."
 
 
 @dataclass(frozen=True)
 class ManualCall:
-    """A call as it was made and answered; `said` is what the user asks for just before it, "" within a turn."""
+    """A call with its observation; `said` is the user's text just before it, "" within a turn."""
 
     tool: str
     arguments: dict[str, Json]
@@ -34,11 +34,11 @@ class ManualCall:
 
 
 def example_of(id: str, world: WorldRef, calls: Sequence[ManualCall], today: str = "") -> Example:
-    """The validated example of these calls, in the order in which they were made.
+    """Return the validated example of these calls, in the order in which they were made.
 
     `today` is the reference date that the first text names, as YYYY-MM-DD; "" where it names none. Raises Rejected,
-    with the reason, unless a fresh world answers all of them the same, every value was given by the user or by a tool
-    before, and whoever makes these calls scores the most there is.
+    with the reason, unless a fresh world gives the same results, every value was given before by the user or by a tool,
+    and these calls get the maximum reward.
     """
     turns = turns_of(calls)
     steps = tuple(
@@ -66,11 +66,11 @@ def example_of(id: str, world: WorldRef, calls: Sequence[ManualCall], today: str
 
 
 def turns_of(calls: Sequence[ManualCall]) -> list[int]:
-    """The user turn of each call. Raises Rejected for what no rollout could follow."""
+    """Return the user turn of each call. Raises Rejected for calls that no rollout could make."""
     if not calls:
-        raise Rejected("No call is chosen; choose at least one that did what it was to do.")
+        raise Rejected("No call is selected; select at least one that succeeded.")
     if not calls[0].said:
-        raise Rejected(f"Nobody asks for the first call, {calls[0].tool}; write what the user says before it.")
+        raise Rejected(f"The first call, {calls[0].tool}, has no request; enter what the user says before it.")
     turn, turns = -1, list[int]()
     for made in calls:
         turn += bool(made.said)
@@ -81,31 +81,32 @@ def turns_of(calls: Sequence[ManualCall]) -> list[int]:
     if (spoken := len(calls) + turn + 1) > limits.assistant_turns:
         raise Rejected(
             f"The assistant would take {spoken} turns, {len(calls)} for calls and one to close each of the user's; "
-            f"a rollout has {limits.assistant_turns} at most. Choose fewer calls."
+            f"a rollout has {limits.assistant_turns} at most. Select fewer calls."
         )
     return turns
 
 
 def replayed(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
-    """The digests of a fresh world, at its start and after each call. Raises Rejected where it answers otherwise."""
+    """Yield the digests of a fresh world, at its start and after each call. Raises Rejected where a result differs."""
     if missing := [name for name in where.servers if name not in SERVERS]:
-        raise Rejected(f"There is no server {', '.join(missing)} any more.")
+        raise Rejected(f"The server {', '.join(missing)} no longer exists.")
     world = World.open(where.seed, where.servers, where.size)
     yield world.digest()
     for number, made in enumerate(calls, 1):
         reply = world.call(made.tool, made.arguments)
         if not reply.ok:
-            raise Rejected(f"In a fresh world, {made.tool} (chosen call {number}) is refused: {reply.data['message']}")
+            why = reply.data["message"]
+            raise Rejected(f"In a fresh world, {made.tool} (selected call {number}) is refused: {why}")
         if reply.text != made.text:
             raise Rejected(
-                f"In a fresh world, {made.tool} (chosen call {number}) answers otherwise than in the session. "
-                "A call that changed what it reads may have been left out."
+                f"In a fresh world, {made.tool} (selected call {number}) has a different result than in the session. "
+                "A call that changed what it reads may not be selected."
             )
         yield world.digest()
 
 
 def unsaid(calls: Sequence[ManualCall]) -> list[list[Json]]:
-    """For each call the values that no call before it gave: the user has to say them, up to there."""
+    """Return for each call the values that no call before it shows; the user must say these up to that call."""
     seen, found = "", list[list[Json]]()
     for made in calls:
         found.append([value for value in single(made.arguments) if not grounded(value, seen)])
@@ -114,7 +115,7 @@ def unsaid(calls: Sequence[ManualCall]) -> list[list[Json]]:
 
 
 def candidates(id: str, calls: Sequence[ManualCall]) -> tuple[str, ...]:
-    """The tools that the assistant is shown: those called, among others of their servers."""
+    """Return the tools offered to the assistant: those called and others of their servers."""
     called = list(dict.fromkeys(made.tool for made in calls if made.tool in TOOLS))
     near = [name for server in dict.fromkeys(TOOLS[name][0] for name in called) for name in server.tools]
     others, draw = [name for name in near if name not in called], Draw("by hand", id)
@@ -123,7 +124,7 @@ def candidates(id: str, calls: Sequence[ManualCall]) -> tuple[str, ...]:
 
 
 def answers(calls: Sequence[ManualCall], turns: Sequence[int]) -> Iterator[str]:
-    """What the assistant says at the end of each turn."""
+    """Yield the assistant's text at the end of each turn."""
     last = {turn: made.tool for made, turn in zip(calls, turns, strict=True)}
     for tool in last.values():
         yield DONE if tool in TOOLS and TOOLS[tool][1].writes else FOUND

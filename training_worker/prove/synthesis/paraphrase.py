@@ -1,4 +1,4 @@
-"""A finished data set in a language model's words: the same conversations, each text written under checks."""
+"""Paraphrase of a finished dataset by a language model: the same conversations, with checks on each text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paraphrase_all(
     progress: Progress = lambda done, total: None,
     tries: int = TRIES,
 ) -> list[Example]:
-    """Return the examples in their order, in the model's words. Raises EndpointFailed; answers so far stay on disk."""
+    """Return the examples in order, in the model's words. Raises EndpointFailed; earlier answers stay in the cache."""
     written: list[Example] = []
     pool = ThreadPoolExecutor(endpoint.settings.parallel)
     try:
@@ -42,9 +42,9 @@ def paraphrase_folder(
     *,
     replacing: bool = False,
 ) -> Manifest:
-    """Write a data set with the same conversations in the model's words. Its files appear whole, the manifest last.
+    """Write a dataset with the same conversations in the model's words, each file atomically, the manifest last.
 
-    Raises EndpointFailed, Taken unless `replacing`, and what `folder.read` and `folder.check` do.
+    Raises EndpointFailed, Taken unless `replacing`, and what `dataset_folder.read` and `dataset_folder.check` raise.
     """
     known = dataset_folder.read(source)
     dataset_folder.free(out, replacing)

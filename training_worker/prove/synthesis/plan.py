@@ -18,13 +18,13 @@ from .referents import Description
 from .tool_results import ToolResult
 
 ENDS = re.compile(r"(?:cancel|delete|remove|end|stop|withdraw|revoke|close|void|discard)_")
-"""Tools that do away with something."""
+"""Names of tools that end or remove something."""
 Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """An entity that an observation shows: by which call, in which row of which list."""
+    """An entity that an observation shows: the call, the entity's row, and the rows of its list."""
 
     type: str
     id: str
@@ -35,9 +35,9 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Referent:
-    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it.
+    """The entity behind an id argument: its sighting, or None where the user says the id, and its description.
 
-    `name` are the words for it elsewhere, where these say by what it was chosen.
+    `name` is its name in other texts, where the description says why it was chosen.
     """
 
     id: str
@@ -49,8 +49,10 @@ class Referent:
 
 @dataclass
 class PlannedCall:
-    """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
-    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
+    """A call that was run in the fork, with its wish and the earlier calls that show the ids in its arguments.
+
+    `fresh` says that one of these ids was in no call before; `currency` is the entities' currency, "" if unknown.
+    """
 
     tool: str
     arguments: dict[str, Any]
@@ -72,7 +74,7 @@ class PlannedCall:
 
     @cached_property
     def new_ids(self) -> frozenset[str]:
-        """The ids in the result that were nowhere in the world before."""
+        """Ids in the result that did not exist in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
         shown = {id for _, id in find_ids(self.tool, self.result.data)} if pairs else set()
@@ -87,7 +89,7 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a wish about several entities wants to know of a number of each: their sum, or which has most or least."""
+    """A question about a number of several entities: their sum, or which one has most or least."""
 
     field: str
     kind: Literal["sum", "most", "least"]
@@ -95,12 +97,11 @@ class Comparison:
 
 @dataclass
 class Wish:
-    """One thing that the user asks for: a phrase of its tool, the words for each slot, and the calls that fulfil it.
+    """One request of the user: a phrase of its tool, the words for each slot, and the calls that fulfil it.
 
-    `calls` are positions in the plan; several where the wish is about several entities, which `each` names by call.
-    `link` says how it is connected with what was done before. `condition` is a clause that decides whether it is to be
-    done at all, and `checked` are the field that it is about and its value, in words. `comparison` is what is to be
-    known of several entities together.
+    `calls` are positions in the plan; several where the wish is about several entities, which `each` gives by call.
+    `link` is the connection with earlier wishes. `condition` is a clause that decides whether the wish is done at all,
+    and `checked` its field and value in words. `comparison` is the question about several entities together.
     """
 
     tool: str
@@ -117,7 +118,7 @@ class Wish:
     comparison: Comparison | None = None
 
     def words_of(self, position: int) -> dict[str, str]:
-        """Return the words for the call at a position, of a wish about several entities."""
+        """Return the words for the call at a position, for a wish about several entities."""
         one = self.each[position]
         name = next(name for name, many in self.referents.items() if one in many)
         return self.words | {name: one.description.text}
@@ -133,14 +134,16 @@ class Plan:
 
 
 def changed_rows(server: str, before: World, after: World) -> list[tuple[str, str, Any, Any]]:
-    """Return the table, the id, and the rows before and after, of what differs on a server."""
+    """Return table, id, and the rows before and after, for each row that differs on a server."""
     then, now = before.sessions[server].state, after.sessions[server].state
     return [(table, id, *pair) for table, rows in now.changes_since(then).items() for id, pair in rows.items()]
 
 
 def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], str, str]]:
-    """Yield what a write changes: table, id and field with the value before and after, times left out; for a row that
-    it makes or removes, whether there is one."""
+    """Yield what a write changes, without times: table, id and field with the values before and after.
+
+    For a row that it creates or removes, the values say whether the row exists.
+    """
     for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
         if old is None or new is None:
             yield (table, id, ""), str(old is None), str(new is None)
@@ -152,7 +155,7 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
 
 
 def find_argument_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield table, id, field and value of what a write stores as its arguments give it."""
+    """Yield table, id, field and value of the argument values that a write stores."""
     tool = TOOLS[call.tool][1]
     given = {to_argument(value) for name, value in call.arguments.items() if name not in tool.ids} - {None}
     for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
@@ -162,8 +165,7 @@ def find_argument_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any
 
 
 def replaced_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield table, id, field and value of what a write puts something else in the place of; all of a row that it
-    removes."""
+    """Yield table, id, field and value of what a write overwrites, with all fields of a row that it removes."""
     for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
         if old is not None:
             now = vars(new) if new is not None else {}
@@ -172,7 +174,7 @@ def replaced_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def to_argument(value: Any) -> str | int | None:
-    """Return a stored value as an argument gives it; None for what is no text, number, day or moment."""
+    """Return a stored value in the form of an argument; None for anything but a text, number, day or time."""
     if isinstance(value, datetime):
         return minute_text(value)
     if isinstance(value, date):
@@ -181,8 +183,10 @@ def to_argument(value: Any) -> str | int | None:
 
 
 def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
-    """Return whether the wish at a position makes untrue what some earlier ones have reported: a read would answer
-    otherwise now, or what a write has made is changed or gone."""
+    """Return whether the wish at a position makes reports of some earlier wishes untrue.
+
+    That is so if a read would have another result now, or what a write created is changed or gone.
+    """
     calls = [plan.calls[one] for one in plan.wishes[at].calls]
     if not any(call.writes for call in calls):
         return False
@@ -198,13 +202,16 @@ def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
 
 
 def removes_something(call: PlannedCall) -> bool:
-    """Return whether a call does away with something, by its tool or by what it tells the tool to do."""
+    """Return whether a call ends or removes something, by its tool or by an argument."""
     return bool(ENDS.match(call.tool)) or any(ENDS.match(f"{one}_") for one in call.arguments.values())
 
 
 def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
-    """Return whether the wish at a position gives back to a row what an earlier wish took from it, does away with what
-    one has made, or changes what the user gave for one."""
+    """Return whether the wish at a position takes an earlier one back.
+
+    It does if it restores a value that an earlier wish changed, removes what one created, or overwrites a value that
+    the user gave for one.
+    """
     writes = [call for call in calls if call.writes and call.wish <= wish]
     given = {place for call in writes if call.wish < wish for place in find_argument_values(call)}
     replaced = (one for call in writes if given and call.wish == wish for one in replaced_values(call))

@@ -1,7 +1,7 @@
-"""Quality measures of a data set: dependence between steps, raw ids, distractor tools and variety of wording.
+"""Quality measures of a dataset: dependence between steps, raw ids, distractor tools and variety of wording.
 
 A step depends on an earlier one when it cannot be done without it: each of its calls takes a value that only an earlier
-observation shows (it is fed), or is refused or answers otherwise without an earlier step (it is enabled).
+observation shows (it is fed), or has a different result without an earlier step (it is enabled).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .text_statistics import TEXT_ROWS, QualityRow, measure_ngrams, measure_open
 Tally = tuple[str, float, float]
 Value = str | int | float
 SHOWN = ("enum", "const", "default", "examples")  # keywords of JSON Schema that show a value
-LEAST_INTEGER = 10  # a smaller one is found everywhere
+LEAST_INTEGER = 10  # smaller ones occur everywhere
 SIGNS = {">=": "≥", "<=": "≤"}
-SPELLED_OUT = "EmailAddress"  # an id that people do say, as they do paths
+SPELLED_OUT = "EmailAddress"  # an id that users do say, like paths
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """Measures of a data set, one field for each of ROWS; 0 where there is nothing to measure.
+    """Measures of a dataset, one field for each of ROWS; 0 where there is nothing to measure.
 
     `tokens` is the size of the sample behind distinct-2 and distinct-4, `features` counts examples by kind of
     difficulty.
@@ -155,7 +155,7 @@ ROWS: tuple[QualityRow, ...] = (
     QualityRow(
         "alternatives",
         "Chains with alternatives",
-        "Share of chains in which another call does as well as a look-up of the ground truth.",
+        "Share of chains in which another call can replace a look-up of the ground truth.",
         "share",
     ),
 )
@@ -227,12 +227,12 @@ def tally_dependence(example: Example) -> Iterator[Tally]:
 
 
 def fed_edges(example: Example) -> Edges:
-    """Return the pairs (j, g) in which step j is the first to show a value that step g cannot have from elsewhere.
+    """Return the pairs (j, g), sorted, in which step j is the first to show a value that step g cannot get elsewhere.
 
-    The value stands in an observation of j and in an argument of g. No user turn up to g, no argument of an earlier
-    step and no schema of the tool that g calls has it. Booleans, null, empty strings and integers below 10 do not
-    count. The pairs are sorted. Though an earlier call has it, an id counts that follows from a comparison of numbers
-    which j shows, and one of a call that a user corrects.
+    The value is in an observation of j and in an argument of g. No user turn up to g, no argument of an earlier step
+    and no schema of the tool that g calls has it. Booleans, null, empty strings and integers below 10 do not count. An
+    id counts although an earlier call has it if it follows from a comparison of numbers that j shows, or if the user
+    corrects that call.
     """
     return tuple(sorted({(j, g) for g, _, j in find_feeds(example)}))
 
@@ -260,7 +260,7 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
 
 
 def find_corrections(example: Example) -> set[int]:
-    """Return the steps that repeat the write before but for one argument, in a later turn, as a correction does."""
+    """Return the steps that repeat the previous write in a later turn with one argument changed, as corrections do."""
     found = set()
     writes = [(g, step) for g, step in enumerate(example.steps) if is_write(step.calls[0].name)]
     for (_, before), (g, step) in pairwise(writes) if "correction" in example.features else ():
@@ -273,7 +273,7 @@ def find_corrections(example: Example) -> set[int]:
 
 
 def is_write(tool: str) -> bool:
-    """Return whether a tool writes; one of others, of which that is not known, counts as one that may."""
+    """Return whether a tool writes; an external tool, for which this is unknown, counts as writing."""
     return tool not in TOOLS or TOOLS[tool][1].writes
 
 
@@ -286,7 +286,7 @@ def find_values(value: Json) -> Iterator[Value]:
 
 
 def parse(observation: str) -> Json:
-    """Return the JSON value of an observation; a text that is no JSON stands for itself."""
+    """Return the JSON value of an observation; a text that is not JSON is returned unchanged."""
     try:
         return json.loads(observation)
     except ValueError:
@@ -315,7 +315,7 @@ def find_schema_values(schema: Json) -> Iterator[Value]:
         for key, part in schema.items():
             if key in SHOWN:
                 yield from find_values(part)
-            else:  # a property may be called like a keyword
+            else:  # a property may have the name of a keyword
                 named = key in ("properties", "$defs", "definitions") and isinstance(part, dict)
                 yield from find_schema_values(list(part.values()) if named else part)
 
@@ -332,7 +332,7 @@ def tally_ids(example: Example) -> Iterator[Tally]:
 
 
 def find_opaque_ids(example: Example, call: ToolCall) -> Iterator[str]:
-    """Yield the ids in a call's arguments that nobody knows by heart: none of e-mail addresses and paths."""
+    """Yield the opaque ids in a call's arguments: all but e-mail addresses and paths."""
     if call.name not in TOOLS or any(one.name == call.name for one in example.tools):
         return
     types = TOOLS[call.name][1].ids

@@ -1,4 +1,4 @@
-"""Data sets by name: how many conversations of each kind, out of which worlds (paper, section 2: the training set)."""
+"""Named dataset plans: numbers of conversations of each kind, and worlds (paper, section 2: the training set)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..trajectory import Kind, Split
 from .conversation import Recipe
 from .knobs import PAPER, TINY, Knobs
 
-WORLDS = 24  # with half as many held-out ones, what keeps a process under 600 MB
+WORLDS = 24  # with half as many held-out ones, a process stays under 600 MB
 UNSEEN = ("payments", "food_delivery", "issue_tracker", "vehicle")
-"""Servers of four categories, 67 tools; food is delivered to places and paid for, so that some chains cross."""
+"""Servers of four categories with 67 tools; food delivery uses places and payments, so some chains cross servers."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one name stands for; `train` and `held_out` say how many conversations of each kind.
+    """A dataset plan; `train` and `held_out` are the numbers of conversations of each kind.
 
-    Tools of the `unseen` servers come in held-out conversations alone, and no others there.
+    Tools of the `unseen` servers occur only in held-out conversations, which have no other tools.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Plan:
     unseen: tuple[str, ...] = ()
 
     def graph(self, whole: nx.DiGraph, split: Split) -> nx.DiGraph:
-        """The tools that a split is about, with their edges."""
+        """Return the graph of the tools that a split is about."""
         if not self.unseen:
             return whole
         servers = dict.fromkeys(server for _, server in whole.nodes(data="server"))
@@ -52,7 +52,10 @@ def plan(
     knobs: Knobs = PAPER,
     size: str = "default",
 ) -> Plan:
-    """`train` and `held_out` are chains, missing functions and irrelevant queries; they share `worlds` worlds."""
+    """Return a plan; `train` and `held_out` count chains, missing functions and irrelevant queries.
+
+    The training conversations share `worlds` worlds, the held-out ones half as many.
+    """
     recipe = Recipe(size=size, knobs=knobs, worlds=worlds, held_out_worlds=max(1, worlds // 2))
     return Plan(name, title, by_kind(train), by_kind(held_out), recipe, unseen)
 

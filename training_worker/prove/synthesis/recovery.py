@@ -1,4 +1,4 @@
-"""Slips of an assistant: another tool called in place of the right one."""
+"""Slips of an assistant: another tool called in place of the correct one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .plan import PlannedCall
 
 
 def taken_over(call: PlannedCall, tool: Tool) -> dict[str, Any] | None:
-    """Return the arguments of a call as another tool takes them, ids by their type; None when it needs more."""
+    """Return a call's arguments for another tool, with ids matched by type; None when that tool needs more."""
     own = TOOLS[call.tool][1].ids
     arguments = {}
     for name in tool.required:

@@ -1,4 +1,4 @@
-"""Descriptions of entities as people name them: by attributes or a superlative that fit one row of a result alone."""
+"""Descriptions of entities in users' words: attributes or a superlative that fit only one row of a result."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
 from ..speech import forms
 
 OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
-NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
-LONGEST = 60  # characters of a field that somebody says
-fields_of = cache(slots)  # of one of the few names that a server has for an entity
+NAMED = frozenset({"EmailAddress"})  # types whose names are clear without the look-up's context
+LONGEST = 60  # characters of a field that users say
+fields_of = cache(slots)  # cached, since a server has few names for an entity
 Kind = Literal["attributes", "superlative", "only", "comparison"]
 
 
 @dataclass(frozen=True)
 class Description:
-    """Words that single out one row; `fields` are those whose values they use."""
+    """Words that identify one row; `fields` are the fields whose values they use."""
 
     text: str
     kind: Kind
@@ -31,7 +31,7 @@ class Description:
 def descriptions(
     phrases: Phrases, id_type: str, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], today: str = ""
 ) -> list[Description]:
-    """Return the ways to describe one of the rows that fit no other of them; `rows` are all of an observation.
+    """Return the ways to describe one of the rows that fit no other row; `rows` are all rows of an observation.
 
     Days are said relative to `today` (an ISO date), or in full where it is "".
     """
@@ -71,8 +71,7 @@ def attributes(
     today: str,
     wanted: str = "",
 ) -> Iterator[Description]:
-    """Yield the names whose fields, as they are said, have these values in no other row; only the `wanted` words, if
-    any."""
+    """Yield the names whose fields have these values, as users say them, in no other row; only `wanted`, if given."""
     words = dict[str, str]()
     for template in said.names:
         names = fields_of(template)
@@ -87,7 +86,7 @@ def attributes(
 
 
 def is_alone(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
-    """Return whether no other row has the same in all of some fields."""
+    """Return whether no other row has the same values in all of some fields."""
     others = [one for one in rows if one is not row]
     for name in names:
         value = row.get(name)
@@ -96,7 +95,7 @@ def is_alone(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: S
 
 
 def word(phrases: Phrases, row: Mapping[str, Any], name: str, today: str) -> str:
-    """Return how a field of a row is said in a description; "" where nobody would."""
+    """Return the words for a field of a row in a description; "" where users would not say it."""
     value = row.get(name)
     if value is None or isinstance(value, bool | dict) or (isinstance(value, str) and OPAQUE.fullmatch(value)):
         return ""
@@ -107,7 +106,7 @@ def word(phrases: Phrases, row: Mapping[str, Any], name: str, today: str) -> str
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether people would say the same of two values."""
+    """Return whether users would say two values the same way."""
     if isinstance(one, str) and isinstance(other, str):
         return one.casefold() == other.casefold() or other.casefold() in one.casefold()
     return bool(one == other)

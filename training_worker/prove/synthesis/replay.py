@@ -1,6 +1,6 @@
-"""Whether a data set holds today: every conversation replayed, and what has drifted named with its cause.
+"""Verification of a dataset: every conversation is replayed, and drift is reported with its cause.
 
-`validate.holds` decides; of a conversation that does not hold, `diagnose` finds the first thing that differs.
+`validate.holds` decides; for a conversation that is no longer valid, `diagnose` finds the first difference.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .validate import LARGEST, Rejected, holds, provenance
 
 Cause = Literal["record", "server", "tool", "world", "answer", "state", "provenance", "oracle", "other", "code"]
 CAUSES: dict[Cause, str] = {
-    "record": "the record makes no sense",
-    "server": "a server is gone",
-    "tool": "a tool is gone",
-    "world": "the world differs at its opening",
-    "answer": "a call is answered otherwise",
+    "record": "the record is inconsistent",
+    "server": "a server no longer exists",
+    "tool": "a tool no longer exists",
+    "world": "the initial world differs",
+    "answer": "a call has a different result",
     "state": "the world differs after a step",
-    "provenance": "a value that nobody gave",
-    "oracle": "the ground truth does not earn the largest reward",
-    "other": "it is not valid by today's rules",
-    "code": "it replays, but its servers behave differently elsewhere now, so no run takes it",
+    "provenance": "a value without a source",
+    "oracle": "the ground truth does not earn the maximum reward",
+    "other": "it violates the current rules",
+    "code": "it replays, but its servers behave differently elsewhere now, so no run uses it",
 }
 assert set(CAUSES) == set(get_args(Cause))
 SIZES = ("small", "default", "large")
@@ -43,7 +43,7 @@ DIFF_LINES, DIFF_WIDTH = 12, 160
 
 @dataclass(frozen=True)
 class Drift:
-    """Why one conversation does not hold; `diff` has the lines of the first reply that differ, theirs and ours."""
+    """Why a conversation is no longer valid; `diff` has the differing lines of the first different reply."""
 
     example: str
     cause: Cause
@@ -53,7 +53,7 @@ class Drift:
 
 @dataclass
 class Group:
-    """The conversations that drifted for one cause: how many, the first few, and how the first of them did."""
+    """The conversations that drifted for one cause: their number, the first ids, and the first drift."""
 
     count: int = 0
     examples: list[str] = field(default_factory=list)
@@ -62,11 +62,11 @@ class Group:
 
 @dataclass
 class Replayed:
-    """What became of a data set in a replay; `not_certified` are imported conversations with calls, not replayed.
+    """The result of a dataset's replay; `not_certified` counts imported conversations with calls, not replayed.
 
-    `elsewhere` counts those that servers of others certified at their import, by these servers' names: not replayed
-    either, since those are not ours to start; `checks` are all that such servers were asked about, by verdict.
-    Of bad lines and of the conversations that drifted it names the first ones, and counts all.
+    `elsewhere` counts those that external servers certified at import, by server names; they are not replayed either,
+    since those servers cannot be started here. `checks` counts all conversations that such servers checked, by verdict.
+    Bad lines and drifted conversations are all counted, and the first ones are listed.
     """
 
     total: int
@@ -115,7 +115,7 @@ class Replayed:
 
 
 def verify(folder: Path, progress: Progress = lambda done, total: None) -> Replayed:
-    """Replay every conversation of a folder on today's servers. Raises what `folder.read` does."""
+    """Replay every conversation of a folder on the present servers. Raises what `dataset_folder.read` raises."""
     known = read(folder)
     found = Replayed(total=sum(one.conversations for one in known.splits.values()), changed=changed(folder, known))
     for done, example in enumerate(lines(folder, list(known.splits)), 1):
@@ -132,14 +132,14 @@ def verify(folder: Path, progress: Progress = lambda done, total: None) -> Repla
 
 
 def lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
-    """Every line of the splits whose file is there."""
+    """Yield all lines of the splits whose files exist."""
     for split in splits:
         if (path := folder / f"{split}.jsonl").exists():
             yield from each_line(Example, path)
 
 
 def drift_of(example: Example) -> Drift | None:
-    """Why an example no longer holds; None when it does."""
+    """Return why an example is no longer valid; None when it is valid."""
     if example.source:
         return None if example.turns and earned(example) == 1.0 else Drift(example.id, "oracle", "It does not earn 1.")
     if wrong := unusable(example):
@@ -155,7 +155,7 @@ def drift_of(example: Example) -> Drift | None:
 
 
 def unusable(example: Example) -> Drift | None:
-    """What keeps an example from being run at all: parts that do not fit, a server or a tool that is gone."""
+    """Return why an example cannot run at all (inconsistent parts, a missing server or tool), or None."""
     steps = range(len(example.steps))
     fits = (
         example.turns
@@ -172,12 +172,12 @@ def unusable(example: Example) -> Drift | None:
         and example.world.size in SIZES
     )
     if not fits:
-        return Drift(example.id, "record", "Its kind, turns, steps, replies and digests do not fit together.")
+        return Drift(example.id, "record", "Its kind, turns, steps, replies and digests are inconsistent.")
     if gone := [name for name in example.world.servers if name not in SERVERS]:
-        return Drift(example.id, "server", f"There is no server {', '.join(gone)} any more.")
+        return Drift(example.id, "server", f"The server {', '.join(gone)} no longer exists.")
     called = [call.name for step in example.steps for call in step.calls]
     if gone := sorted({name for name in (*example.offered, *called) if name not in TOOLS}):
-        return Drift(example.id, "tool", f"There is no tool {', '.join(gone)} any more.")
+        return Drift(example.id, "tool", f"The tool {', '.join(gone)} no longer exists.")
     return None
 
 
@@ -190,11 +190,11 @@ def is_day(text: str) -> bool:
 
 
 def diagnose(example: Example) -> Drift | None:
-    """The first thing that differs in a replay, with a diff of the reply; None when nothing does."""
+    """Return the first difference in a replay, with a diff of the reply; None when there is none."""
     where = example.world
     world = World.open(where.seed, where.servers, where.size)
     if not example.digests or world.digest() != example.digests[0]:
-        return Drift(example.id, "world", f"The world of seed {where.seed} with {', '.join(where.servers)} is another.")
+        return Drift(example.id, "world", f"The world of seed {where.seed} with {', '.join(where.servers)} differs.")
     for position in range(len(example.steps) + 1):
         for call, then in list_step_calls(example, position):
             if (now := world.call(call.name, call.arguments or {}).text) != then:
@@ -211,20 +211,20 @@ def diagnose(example: Example) -> Drift | None:
 
 
 def list_step_calls(example: Example, position: int) -> list[tuple[ToolCall, str]]:
-    """The calls of a step, after those that failed just before it, each with what it was answered."""
+    """Return the calls of a step, after those that failed just before it, each with its observation."""
     failed = [(one.call, one.observation) for one in example.failures if one.step == position]
     steps = example.steps[position : position + 1]
     return failed + [pair for step in steps for pair in zip(step.calls, step.observations, strict=True)]
 
 
 def earned(example: Example) -> float | None:
-    """What the ground truth earns when it is run."""
+    """Return the reward of the ground truth when it is run."""
     reward = oracle(example).reward
     return reward.total if reward else None
 
 
 def difference(then: str, now: str) -> tuple[str, ...]:
-    """The lines that differ, of JSON spread over lines: "-" then, "+" now; the first few, cut to a width."""
+    """Return the first differing lines of JSON spread over lines ("-" recorded, "+" present), cut to a width."""
     compared = difflib.unified_diff(spread(then), spread(now), lineterm="", n=0)
     told = [line[:DIFF_WIDTH] for line in compared if not line.startswith(("---", "+++", "@@"))]
     more = len(told) - DIFF_LINES
@@ -232,7 +232,7 @@ def difference(then: str, now: str) -> tuple[str, ...]:
 
 
 def spread(text: str) -> list[str]:
-    """A text in lines, and JSON in one for each value."""
+    """Split a text into lines, and JSON into one line per value."""
     try:
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False).splitlines()
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Texts of the assistant that report results: in words, with units and names, from what was observed alone."""
+"""Assistant texts that report results in words, with units and names, from observations alone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mcp_servers.kit.phrases import OPTIONAL, Phrases, ToolPhrases, slots
 from ..speech import capitalized, conjunction, content_words, forms, phrases_for
 from .sampler import widest
 
-MOST_ITEMS = 5  # rows of a list that a text names
-LONGEST = 600  # characters of a field that a text repeats
+MOST_ITEMS = 5  # rows of a list in a text
+LONGEST = 600  # characters of a field in a text
 PERSONS = (
     (re.compile(r"\bmy\b"), "your"),
     (re.compile(r"\bMy\b"), "Your"),
@@ -74,15 +74,15 @@ def report(
     currency: str = "",
     about: str = "",
 ) -> str:
-    """Return a sentence or two that report a result.
+    """Return one or two sentences that report a result.
 
-    `words` are the user's for arguments, `text` is the observation; amounts are in `currency` unless the
-    result names one. `about` is a parameter that tells several reports apart.
+    `words` are the user's words for arguments, `text` is the observation; amounts are in `currency` unless the result
+    names one. `about` is a parameter that distinguishes several reports.
     """
     phrases, data, own = phrases_for(tool), json.loads(text), TOOLS[tool][1]
     said, extra = phrases.tools[tool], dict[str, str]()
     answers = [one for one in said.answers if about in slots(one)] or said.answers
-    if widest(own):  # what is shown is no count of all
+    if widest(own):  # the rows shown need not be all
         answers = [one for one in answers if "count" not in slots(one)] or answers
     lists = find_result_lists(said, data)
     optional = {name for name in words if name in own.taken and name not in own.required}
@@ -106,10 +106,10 @@ def find_result_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]
 def list_in_words(
     lists: Sequence[tuple[str, list[Any]]], phrases: Phrases, data: Any, usual: int, currency: str
 ) -> dict[str, str]:
-    """Return the rows of some lists in words and how many there are; nothing where none can be said.
+    """Return the rows of some lists in words and their number; empty where no row can be put into words.
 
-    `usual` is how many rows the tool lists at most of its own accord: a list of that length may go on. Rows that have
-    lists in them are not shortened, but these are.
+    `usual` is the tool's default limit of rows: a list of that length may be incomplete. Rows that contain lists are
+    not shortened, but these lists are.
     """
     texts = [listed(phrases, item, rows, currency) for item, rows in lists]
     count = sum(len(rows) for _, rows in lists)
@@ -122,8 +122,10 @@ def list_in_words(
 
 
 def mark(rows: Sequence[Any], usual: int, alone: bool) -> str:
-    """Return what is said of a list that has as many rows as the tool lists of its own accord; `alone` if it is the
-    whole result, and not a list around those that are shortened."""
+    """Return the remark on a list that has as many rows as the tool's default limit.
+
+    `alone` says that the list is the whole result, and not a list around those that are shortened.
+    """
     outer = not alone and isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
     return f" (the first {usual})" if len(rows) == usual > 1 and not outer else ""
 
@@ -139,8 +141,7 @@ def filled(
     currency: str,
     optional: Collection[str],
 ) -> str:
-    """Return one of the answers whose slots all have a value, filled, that says most of the `optional` arguments; a
-    plain one where none has."""
+    """Return a filled answer whose slots all have a value, with most of the `optional` arguments; else a plain one."""
     currency = str(data.get("currency") or currency) if isinstance(data, dict) else currency
     for answer in sorted(draw.shuffled(answers), key=lambda one: -len({*slots(one)}.intersection(optional))):
         values = {}
@@ -157,12 +158,12 @@ SLOT = re.compile(r"\{([^{}]+)\}")
 
 
 def fill_slots(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with its slots filled; a slot may be a dotted path, which str.format would take apart."""
+    """Return a template with its slots filled; a slot may be a dotted path, which str.format would split."""
     return SLOT.sub(lambda found: values[found[1]], template)
 
 
 def argument(phrases: Phrases, name: str, arguments: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    """Return how an argument is said to the user; "" where it was not used or the user left it open."""
+    """Return an argument in words; "" where it was not used or the user left it open."""
     if name in words:
         return addressed(words[name])
     ways = forms(phrases, name, arguments[name]) if arguments.get(name) is not None and name in arguments else ()
@@ -170,7 +171,7 @@ def argument(phrases: Phrases, name: str, arguments: Mapping[str, Any], words: M
 
 
 def field(phrases: Phrases, path: str, data: Any, currency: str = "") -> str:
-    """Return how the value at a dotted path of a result is said; "" where it is empty or too long."""
+    """Return the value at a dotted path of a result in words; "" where it is empty or has no words."""
     value = at(data, path)
     if isinstance(value, list):
         value = value[:MOST_ITEMS]
@@ -181,27 +182,29 @@ def field(phrases: Phrases, path: str, data: Any, currency: str = "") -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text on one line, cut between words where it is long."""
+    """Return a text on one line, cut between words if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0] + "..."
 
 
 def left_out(data: Any, shown: int) -> bool:
-    """Return whether a result says that there are more rows than it shows; a short list is no page, whatever counts."""
+    """Return whether a result has more rows than it shows; a short list is complete whatever its count says."""
     more, count = (data.get("more"), data.get("count")) if isinstance(data, dict) else (0, 0)
     return bool(more) or (isinstance(count, int) and count > shown >= MOST_ITEMS)
 
 
 def usual_rows(tool: Tool) -> int:
-    """Return how many rows a tool lists at most when it is not told how many, by its schema; 0 where it lists all."""
+    """Return a tool's default limit of rows according to its schema; 0 where it lists all."""
     limit = tool.input_schema["properties"].get("limit", {})
     stated = BY_DEFAULT.search(limit.get("description", ""))
     return int(limit.get("default") or (stated[1] if stated else 0))
 
 
 def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> list[str]:
-    """Return the first rows of a list in words; rows that lack a field of the item are left out, but fields in
-    brackets are said of those rows that have them."""
+    """Return the first rows of a list in words.
+
+    Rows without a field of the item are left out; fields in brackets are used only for rows that have them.
+    """
     texts = []
     for row in rows:
         fields = {"item": row} if not isinstance(row, dict) else row
@@ -216,7 +219,7 @@ def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> l
 
 
 def without_empty_parts(item: str, values: Mapping[str, str]) -> str:
-    """Return the words for a row without those parts in brackets that have a slot without a value."""
+    """Return the words for a row without the bracketed parts that have a slot without a value."""
     return OPTIONAL.sub(lambda part: part[1] if all(values[name] for name in slots(part[1])) else "", item)
 
 
@@ -228,7 +231,7 @@ def at(data: Any, path: str) -> Any:
 
 
 def addressed(words: str) -> str:
-    """Return the user's words as the assistant says them: "my savings account" becomes "your savings account"."""
+    """Return the user's words from the assistant's side: "my savings account" becomes "your savings account"."""
     if words[:1] in '"“':
         return words
     parts = AS_WRITTEN.split(words)
@@ -238,12 +241,12 @@ def addressed(words: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text that begins with a capital letter and has no second mark at its end."""
+    """Return a text that begins with a capital letter and ends with only one punctuation mark."""
     return re.sub(r"([.!?][\"”]?)\.$", r"\1", capitalized(text))
 
 
 def closing_text(reports: Sequence[str], draw: Draw, openings: Sequence[str] = SHOWN) -> str:
-    """Return the text that ends a turn: the reports, perhaps with a word before (not "Done. Done:") and after."""
+    """Return the text that ends a turn: the reports, perhaps with an opening (not "Done. Done:") and a closing."""
     text = " ".join(reports)
     fitting = [one for one in openings if not one or first_word(one) != first_word(text)]
     return draw.choice(fitting) + text + draw.choice(CLOSINGS)
@@ -254,7 +257,7 @@ def first_word(text: str) -> str:
 
 
 def declined(label: str, value: str, draw: Draw) -> str:
-    """Return what is said where a condition is not met: a field of what was looked at and its value."""
+    """Return the text for a condition that is not met: the checked field and its value."""
     return sentence(draw.choice(UNMET).format(it=addressed(label), value=value))
 
 
@@ -263,8 +266,8 @@ def decline(
 ) -> str:
     """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates.
 
-    With the user's `words` for its slots, it is said as a person would ask for it, as far as there is a choice in words
-    that the `request` has, too.
+    With the user's `words` for its slots, it uses a phrase of the tool, preferably one that shares words with the
+    `request`.
     """
     clauses = [OPTIONAL.sub("", one) for one in phrases_for(tool).tools[tool].clauses] if words is not None else []
     clauses = [one for one in clauses if {*slots(one)} <= (words or {}).keys()]
@@ -282,7 +285,7 @@ def decline(
 
 
 def tool_title(tool: str) -> str:
-    """Return what a tool does, in the words of its description."""
+    """Return a short title of a tool from its description."""
     description = TOOLS[tool][1].description
     first = TITLE_END.split(description.replace(" in cents", ""))[0].strip()
     return first[:1].lower() + first[1:]
