@@ -176,10 +176,10 @@ MFA_FORMS = {
     "authenticate": "prove_web.accounts.signing_in.mfa_forms.Authenticate",
     "reauthenticate": "prove_web.accounts.signing_in.mfa_forms.Reauthenticate",
     "activate_totp": "prove_web.accounts.signing_in.mfa_forms.Activate",
-    "add_webauthn": "prove_web.accounts.signing_in.passkeys.AddPasskey",
-    "login_webauthn": "prove_web.accounts.signing_in.passkeys.SignInByPasskey",
-    "authenticate_webauthn": "prove_web.accounts.signing_in.passkeys.AuthenticatePasskey",
-    "reauthenticate_webauthn": "prove_web.accounts.signing_in.passkeys.ReauthenticatePasskey",
+    "add_webauthn": "prove_web.accounts.signing_in.views.AddPasskey",
+    "login_webauthn": "prove_web.accounts.signing_in.views.SignInByPasskey",
+    "authenticate_webauthn": "prove_web.accounts.signing_in.views.AuthenticatePasskey",
+    "reauthenticate_webauthn": "prove_web.accounts.signing_in.views.ReauthenticatePasskey",
 }
 SOCIALACCOUNT_ADAPTER = "prove_web.accounts.signing_in.adapters.IdentityAdapter"
 SOCIALACCOUNT_PROVIDERS = providers()

@@ -6,23 +6,114 @@ went back over is as if it had never been.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from prove_web.experiments.models import Run
+from prove_web.experiments.defaults import DEFAULTS
+from prove_web.experiments.metric_series import number
+from prove_web.experiments.models import Run, StepRollouts
+from prove_web.experiments.reward_config import scored_at
+from prove_web.experiments.rollout_storage import StoredRun
+from prove_web.experiments.rollouts import NoRollouts, explained
 from prove_web.live.models import AT_WORK, State
 from prove_web.operations.health import Wrong, free_bytes
-from training_worker.prove.alerts.rule_engine import EASE, Episode, episodes
+from training_worker.prove.alerts.patterns import Pattern, patterns
+from training_worker.prove.alerts.rule_engine import EASE, Condition, Episode, Value, episodes, overfitted
+from training_worker.prove.store.folder import read_rollouts
+from training_worker.prove.trajectory import Rollout, WorldRef, adapter
 
-from .models import Alert, Rule, Watched
+from .models import Alert, Patterns, Rule, Watched
 from .notifications import tell
-from .pattern_scan import look
-from .series import condition_of, values_of
+
+# The curves that rules are about, as they are stored now.
+
+FINITE = ("loss", "reward", "kl", "entropy", "grad_norm")
+START = 20  # steps, at most, that a change is measured against; a tenth of those planned where that is less
+
+
+def condition_of(rule: Rule, run: Run) -> Condition:
+    """What the rule asks of this run, whose first tenth of steps is the start."""
+    planned = run.config.get("max_steps", DEFAULTS["max_steps"])
+    tenth = int(planned) // 10 if number(planned) else START
+    first = max(rule.over, min(START, max(1, tenth)))
+    return Condition(rule.comparison, rule.threshold, rule.aggregate, rule.over, first)
+
+
+def values_of(rule: Rule, run: Run) -> list[Value]:
+    """What the rule judges, in the order of the steps."""
+    match rule.source, rule.measured:
+        case "derived", "finite":
+            return finite(run.points.all(), FINITE)
+        case "derived", _:
+            return overfitted(stored(run.held_out.all(), "reward"), stored(run.points.all(), "reward"))
+        case "patterns", name:
+            looked = run.patterns.order_by("step").values_list("step", f"found__{name}__share")
+            return [(step, share) for step, share in looked if number(share)]
+        case source, name:
+            table = run.held_out.all() if source == "held_out" else run.points.all()
+            return finite(table, [name]) if rule.comparison == "not_finite" else stored(table, name)
+
+
+def stored(table: QuerySet, name: str) -> list[Value]:
+    """The steps that tell of a metric, with its values."""
+    told = table.order_by("step").values_list("step", f"metrics__{name}")
+    return [(step, value) for step, value in told if number(value)]
+
+
+def finite(table: QuerySet, names: Sequence[str]) -> list[Value]:
+    """Every step with 1, or with None where one of these metrics was told and is no number, which is stored as null."""
+    broken = Q()
+    for name in names:
+        broken |= Q(**{f"metrics__{name}": None})
+    odd = set(table.filter(broken).values_list("step", flat=True))
+    return [(step, None if step in odd else 1.0) for step in table.order_by("step").values_list("step", flat=True)]
+
+
+# Looking at a step's rollouts once for the patterns in them, and keeping what was seen.
+
+AT_ONCE = 20  # steps that are looked at in one go; what is left is looked at in the next
+log = logging.getLogger(__name__)
+
+
+def look(run: Run) -> None:
+    """Look at the steps that were not looked at as they are now. One whose file is not there yet is left for later."""
+    for kept in unseen(run)[:AT_ONCE]:
+        try:
+            found = seen(run, kept.step)
+        except NoRollouts as why:
+            log.info("Step %s of run %s is not looked at yet: %s", kept.step, run.pk, why)
+            continue
+        values = {"digest": kept.digest, "found": {name: asdict(one) for name, one in found.items()}}
+        Patterns.objects.update_or_create(run=run, step=kept.step, defaults=values)
+    told = run.kept.filter(step=OuterRef("step"))
+    run.patterns.annotate(now=Subquery(told.values("digest")[:1])).filter(now=None).delete()
+
+
+def unseen(run: Run) -> QuerySet[StepRollouts]:
+    """The newest first: what a run does now matters most."""
+    looked = run.patterns.filter(step=OuterRef("step"), digest=OuterRef("digest"))
+    return run.kept.annotate(looked=Subquery(looked.values("pk")[:1])).filter(looked=None).order_by(F("step").desc())
+
+
+def seen(run: Run, step: int) -> dict[str, Pattern]:
+    """The patterns of a step. Raises NoRollouts."""
+    with explained(run, step):
+        rollouts = list(read_rollouts(StoredRun(run), [step]))
+    return patterns(rollouts, worlds_of(run, rollouts), max(1.0, scored_at(run, step).largest))
+
+
+def worlds_of(run: Run, rollouts: list[Rollout]) -> dict[str, WorldRef]:
+    """The worlds of what the rollouts were asked, by the example's id; those of others' servers are left out."""
+    names = {one.example for one in rollouts}
+    told = run.conversations.filter(example__in=names).values_list("example", "record__world")
+    return {name: adapter(WorldRef).validate_python(world) for name, world in told if world and world["servers"]}
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts import audit
@@ -16,6 +18,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.annotations import listed
 from prove_web.live.hints import advice
+from prove_web.live.models import Job, Kind, State
 from prove_web.parse_int import parse_digits
 from training_worker.prove.event_data import readable
 
@@ -23,19 +26,87 @@ from . import config_display, evaluation
 from .baseline import choices, chosen
 from .chart_markers import KINDS
 from .charts import charts_of, grouped
-from .checkpoint_table import shelf
 from .checkpoints import Checkpoint, checkpoints, zipped
 from .eval_slices import cuts
+from .exports import Export, adapted
 from .initial_policy import WARM, title_of
-from .lineage import lineage
-from .metric_series import snapshot
+from .lineage import begin_here, lineage
+from .metric_series import number, snapshot
 from .models import Run
 from .outside import TRACKERS
-from .page_title import title, waiting_before
 from .reward_scale import SCORED, in_words, rescored, same_reward
 from .rollouts import notable
 from .saved_rewards import called
 from .summary_tiles import WINDOW, figures
+
+# How a run stands, in the title of its page and in its queue.
+
+
+def title(run: Run) -> str:
+    """`42 % · Run 7`: what a tab of the browser says, so that one need not open it to know."""
+    job = run.job
+    if job.ended or job.state == State.QUEUED:
+        return f"{job.get_state_display()} · Run {run.number}"
+    return f"{round(100 * job.share)} % · Run {run.number}" if job.total else f"Run {run.number}"
+
+
+def waiting_before(job: Job) -> int | None:
+    """How many jobs its queue hands out before it, of all teams; None for a job that does not wait for a worker."""
+    if job.state != State.QUEUED or (job.after and job.after.state != State.DONE):
+        return None
+    earlier = Q(place__lt=job.place)
+    ready = Q(after=None) | Q(after__state=State.DONE)
+    trains = Q(kind__in=(Kind.RUN, Kind.SFT, Kind.TRIAL)) | Q(kind=Kind.EVALUATE, spec__source="folder")
+    return Job.objects.filter(earlier, ready, trains, state=State.QUEUED).count()
+
+
+# The checkpoints of a run as its page lists them: what each scored, what it is for, and what can be done with it.
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """`reward` is its mean on held-out worlds, None where it was not measured; `exports` are the forms it can take."""
+
+    checkpoint: Checkpoint
+    reward: float | None
+    best: bool
+    newest: bool
+    evaluate_url: str
+    begin_url: str
+    exports: tuple[tuple[str, Export], ...]
+
+
+def shelf(run: Run, found: list[Checkpoint] | None = None) -> list[Shelved]:
+    """Newest first. The best is the one that scored highest on held-out worlds, of those that are kept."""
+    kept = checkpoints(run.job) if found is None else found
+    measured = run.held_out.filter(step__in=[one.step for one in kept]).values_list("step", "metrics__reward")
+    rewards = {step: reward for step, reward in measured if number(reward)}
+    best = max(rewards, key=lambda step: (rewards[step], -step), default=None)
+    return [
+        Shelved(
+            checkpoint=one,
+            reward=rewards.get(one.step),
+            best=one.step == best,
+            newest=one is kept[0],
+            evaluate_url=evaluate_url(run, one),
+            begin_url=begin_here(run, one),
+            exports=forms(run, one),
+        )
+        for one in kept
+    ]
+
+
+def evaluate_url(run: Run, checkpoint: Checkpoint) -> str:
+    query = urlencode({"run": run.number, "checkpoint": checkpoint.step})
+    return f"{reverse('evaluation-new', args=run.project.path)}?{query}"
+
+
+def forms(run: Run, checkpoint: Checkpoint) -> tuple[tuple[str, Export], ...]:
+    """A whole model has one form; an adapter can also be added to the weights of its model."""
+    plain = Export(run.job, checkpoint.step)
+    if not adapted(checkpoint):
+        return (("Model", plain),)
+    return (("Adapter", plain), ("Merged model", Export(run.job, checkpoint.step, merged=True)))
 
 
 def run_of(project: Project, number: int) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -24,13 +26,110 @@ from prove_web.trajectories.models import Dataset
 
 from . import dry_run, evaluate_fields
 from .api_snippet import by_api
-from .config_diff import called_by, differences
-from .forecast import forecast
-from .forms import RunForm, copied, launched, usable
-from .initial_policy import audit_of
+from .defaults import START
+from .form_fields import TIMES, plain
+from .forms import RunForm, belongs, copied, flat, launched, usable, worded
+from .initial_policy import audit_of, title_of
 from .models import Run, RunKind, Sweep
 from .recipes import TITLES, filled
+from .reward_config import said
 from .run_estimate import figures
+
+# What a run will do before it is launched, in a line: rollouts or conversations a step, and how many at most.
+
+Value = Callable[[str], Any]
+
+
+def forecast(form: Any) -> str:
+    """The line for a launch form as it stands; "" while its numbers make no sense."""
+
+    def parse_int(name: str) -> int:
+        return int(float(str(form[name].value())))
+
+    try:
+        told = supervised(form, parse_int) if form["kind"].value() == RunKind.SFT else rollouts(parse_int)
+        every = parse_int("evaluate_every")
+        looks = f" Held-out evaluation every {every} steps." if every and parse_int("held_out") else ""
+        return told + looks
+    except (TypeError, ValueError, OverflowError):
+        return ""
+
+
+def rollouts(whole: Callable[[str], int]) -> str:
+    prompts, group, steps = whole("prompts"), whole("group"), whole("max_steps")
+    a_step = prompts * group
+    return (
+        f"{prompts} prompts {TIMES} {group} rollouts = {a_step:,} rollouts per step; "
+        f"max {steps:,} steps = {a_step * steps:,} rollouts."
+    )
+
+
+def supervised(form: Any, whole: Callable[[str], int]) -> str:
+    batch, epochs, most = whole("batch"), whole("epochs"), whole("max_steps")
+    dataset = form.fields["dataset"].queryset.filter(pk=key(form["dataset"].value())).first()
+    if dataset is None or batch < 1:
+        return ""
+    count = dataset.trajectories.filter(split="train").count()
+    steps = min(most, count // batch * epochs)
+    return f"{count:,} training conversations, {batch} per step: {epochs} epochs = max {steps:,} steps."
+
+
+def key(value: Any) -> Any:
+    """A data set's key, typed or chosen; None for what is none."""
+    value = getattr(value, "pk", value)
+    return value if str(value).isdecimal() and len(str(value)) < 10 else None
+
+
+# How the settings of a run that is to be differ from those of the run it is measured against.
+
+LONGEST = 80  # characters of a name
+
+
+@dataclass(frozen=True)
+class Difference:
+    label: str
+    base: str
+    here: str
+
+
+def differences(base: Run, kind: str, spec: dict[str, Any]) -> list[Difference]:
+    """Exactly the settings that differ, what is left out counting as it usually is; the reward in words."""
+    found = (
+        [Difference("Kind", base.get_kind_display(), dict(Run.kind.field.choices)[kind])] if base.kind != kind else []
+    )
+    if str(base.dataset.job_id) != spec["dataset"]:
+        here = base.project.datasets.filter(job=spec["dataset"]).first()
+        found.append(Difference("Dataset", str(base.dataset), str(here)))
+    if base.config.get("policy", "warm") != spec["policy"]:
+        names = [title_of(str(one), base.project) for one in (base.config.get("policy", "warm"), spec["policy"])]
+        found.append(Difference("Initial policy", *names))
+    if base.config.get("reward", {}) != spec.get("reward", {}):
+        found.append(Difference("Reward", *(said(one.get("reward")) or "the paper's" for one in (base.config, spec))))
+    before, after = counted(base.config, base.kind), counted(spec, kind)
+    for name in sorted(before.keys() | after.keys(), key=list(RunForm.base_fields).index):
+        values = [worded(name, one[name]) if name in one else "" for one in (before, after)]
+        if values[0] != values[1]:
+            found.append(Difference(str(RunForm.base_fields[name].label), *values))
+    return found
+
+
+def called_by(base: Run, found: Sequence[Difference]) -> str:
+    """A name that says what is different in it: `Warm: learning rate 1e-6, seed 3`, as far as that fits."""
+    told = ", ".join(f"{one.label.lower()} {one.here}" for one in found if one.here)
+    text = f"{base.name.partition(':')[0]}: {told}" if told else ""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def counted(config: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Every setting that this kind of run has, by the name of its field; the reward is told apart."""
+    given = {name: value for name, value in START.items() if in_config(name) and belongs(name, kind)}
+    given |= {name: value for name, value in flat(config).items() if name in RunForm.base_fields and in_config(name)}
+    return {name: plain(value) for name, value in given.items()}
+
+
+def in_config(name: str) -> bool:
+    return not name.startswith(("reward_", "benchmark_")) and name != "policy"
+
 
 KIND_OF_JOB = {RunKind.GRPO: Kind.RUN, RunKind.SFT: Kind.SFT}
 LOOK = "look"  # asks to see the form as it stands, and to launch nothing

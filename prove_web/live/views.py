@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +19,45 @@ from prove_web.accounts.redirects import going_back
 from prove_web.parse_int import parse_digits
 from training_worker.jobs.console import LOG
 
-from .attempts import attempts
 from .hints import advice
 from .home import counts, first_steps, newest_curve
 from .jobs import NotNow, request_stop, resume, summary
 from .log import LINES, tail
 from .log_search import around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
+
+# A job's attempts, as their events tell: where each ran, and how it ended.
+
+
+@dataclass
+class Attempt:
+    number: int
+    started_at: datetime | None = None
+    host: str = ""
+    device: str = ""
+    ended_at: datetime | None = None
+    state: str = ""  # empty while it is at work, and for an attempt whose worker never said its last word
+    error: str = ""  # why it ended
+
+
+def attempts(job: Job) -> list[Attempt]:
+    """Newest first; the present one is there before it says its first word."""
+    found = {job.attempt: Attempt(job.attempt)}
+    events = JobEvent.objects.filter(job=job, kind__in=("started", "ended")).order_by("id")
+    for number, kind, at, data in events.values_list("attempt", "kind", "at", "data"):
+        tell(found.setdefault(number, Attempt(number)), kind, at, data)
+    found[job.attempt].state = job.state
+    return [found[number] for number in sorted(found, reverse=True)]
+
+
+def tell(attempt: Attempt, kind: str, at: datetime, data: Any) -> None:
+    if not isinstance(data, dict):
+        return  # of a machine, from before its events were checked
+    if kind == "started":
+        attempt.started_at, attempt.host, attempt.device = at, data.get("host", ""), data.get("device", "")
+    else:
+        attempt.ended_at, attempt.state, attempt.error = at, data.get("state", ""), data.get("error", "")
+
 
 WORDS = 200  # characters of what is sought in a log
 OFFSET = 14  # digits of a place in a log

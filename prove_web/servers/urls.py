@@ -2,19 +2,7 @@
 
 from django.urls import path
 
-from .views import (
-    calling,
-    catalogue,
-    comparing,
-    connecting,
-    faulty,
-    graph,
-    graph_data,
-    saved,
-    sessions,
-    tool,
-    trajectory,
-)
+from .views import calling, catalogue, connecting, faulty, graph, session_pages, sessions, tool
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -24,13 +12,13 @@ urlpatterns = [
     path("tools/<slug:tool>/call/", tool.call, name="tool-call"),
     path("tools/<slug:tool>/pick/", tool.pick, name="tool-pick"),
     path("graph/", graph.graph, name="graph"),
-    path("graph/data/", graph_data.data, name="graph-data"),
-    path("graph/open/", graph_data.open_evidence, name="graph-open"),
+    path("graph/data/", catalogue.data, name="graph-data"),
+    path("graph/open/", catalogue.open_evidence, name="graph-open"),
     path("graph/prove/", graph.prove, name="graph-prove"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/new/", sessions.new, name="session-new"),
     path("sessions/<int:session>/", sessions.session, name="session"),
-    path("sessions/compare/", comparing.compare, name="session-compare"),
+    path("sessions/compare/", session_pages.compare, name="session-compare"),
     path("sessions/<int:session>/call/", calling.call, name="session-call"),
     path("sessions/<int:session>/pick/", sessions.pick, name="session-pick"),
     path("sessions/<int:session>/fork/", calling.fork, name="session-fork"),
@@ -41,7 +29,7 @@ urlpatterns = [
     path("sessions/<int:session>/connect/<int:token>/revoke/", connecting.revoke, name="session-token-revoke"),
     path("sessions/<int:session>/faults/", faulty.faults, name="session-faults"),
     path("sessions/<int:session>/branches/", sessions.branches, name="session-branches"),
-    path("sessions/<int:session>/save/", saved.save, name="call-save"),
-    path("sessions/<int:session>/trajectory/", trajectory.make, name="session-trajectory"),
-    path("saved-calls/<int:saved>/", saved.change, name="saved-call"),
+    path("sessions/<int:session>/save/", session_pages.save, name="call-save"),
+    path("sessions/<int:session>/trajectory/", session_pages.make, name="session-trajectory"),
+    path("saved-calls/<int:saved>/", session_pages.change, name="saved-call"),
 ]

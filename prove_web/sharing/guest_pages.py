@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
@@ -11,16 +14,79 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonRespons
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import anyone
 from prove_web.accounts.roles import Role
 from prove_web.live.deltas import deltas
+from prove_web.live.models import Job, JobEvent
+from prove_web.review.blinding import Blind
+from prove_web.trajectories.models import Trajectory
 
 from . import guest_sanitizer
-from .blind_redirect import WAITS, waits
+from .guest_sanitizer import Words, without
 from .links import admitted, count
 from .models import Share
-from .redaction import words_of
-from .share_scope import ASKED_FOR, Reach, part_of
+from .share_scope import ASKED_FOR, Reach, match_of, part_of
+
+# A link to a trajectory, opened by somebody signed in who has yet to review it blind.
+
+WAITS = "This trajectory awaits your blind review. Until you complete it, the link shows only what reviewers may see."
+
+
+def waits(share: Share, user: Any) -> bool:
+    """Whether the page would tell them what the team's own pages do not tell them yet.
+
+    Who has signed out is nobody, and sees what anybody sees.
+    """
+    page = match_of(share.project, share.path) if share.kind == Share.Kind.TRAJECTORY else None
+    if page is None or not user.is_authenticated:
+        return False
+    named = {"dataset__number": page.kwargs["dataset"], "example": page.kwargs["example"]}
+    keys = Trajectory.objects.of(share.project).filter(**named).values_list("pk", "parent")
+    return bool(Blind(user, share.project).among(key for row in keys for key in row if key))
+
+
+# What nobody outside the team is told: who people are, and where the site keeps things.
+
+ADDRESS = r"(?<![\w.+-])(?:[\w.+-]++@[\w-]++(?:\.[\w-]++)++)++"  # of e-mail; one may stand right behind another
+PLACES = r"\b(?:s3|s3a|gs|gcs|file|abfs|hdfs|https?)://[^\s\"'<>]+"
+FOLDERS = r"(?<![\w/.<])/(?:[\w.@+-]++/)++[\w.@+-]*+"
+PRIVATE = re.compile("|".join((ADDRESS, PLACES, FOLDERS)))
+LOCAL = {"localhost", "127.0.0.1"}
+CONVERSATIONS = (Share.Kind.TRAJECTORY, Share.Kind.ROLLOUT)
+
+
+def words_of(share: Share) -> Words:
+    """Leaves out of a page what must not be told.
+
+    Conversations are full of people and addresses that were made up, so of those only what is known to be real goes.
+    """
+    people = list(
+        User.objects.filter(memberships__organisation=share.project.organisation_id).values_list(
+            "email", "username", "first_name", "last_name"
+        )
+    )
+    known = {email for email, *_ in people} | machine() | machines(share)
+    if share.kind in CONVERSATIONS:
+        return without(known - LOCAL)
+    for _, username, first, last in people:
+        known |= {username, f"{first} {last}".strip()}
+    return without(known - LOCAL, PRIVATE)
+
+
+def machines(share: Share) -> set[str]:
+    """What the machines are called that did jobs of the project."""
+    hosts = JobEvent.objects.filter(job__project=share.project_id, kind="started").values_list("data__host", flat=True)
+    known = {host for host in hosts.distinct().order_by() if isinstance(host, str)}
+    workers = Job.objects.filter(project=share.project_id).exclude(worker="").values_list("worker", flat=True)
+    return known | {name for worker in workers.distinct().order_by() for name in (worker, worker.partition("@")[2])}
+
+
+def machine() -> set[str]:
+    """This machine's name, and where it keeps what it has."""
+    storage = settings.PROVE_STORAGE.rstrip("/")
+    return {str(settings.PROVE_DATA), str(settings.BASE_DIR), storage, socket.gethostname()} - LOCAL - {""}
+
 
 HEADERS = {
     "Referrer-Policy": "no-referrer",

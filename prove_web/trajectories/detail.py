@@ -3,20 +3,193 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.world import World
 from prove_web.experiments.credit import SMALL, Ledger, ledger
+from prove_web.servers.tables import RowChange, changes
 from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.reward.efficiency import budget
 from training_worker.prove.trajectory import Example, Rollout
 
 from .alignment import Alignment, aligned
 from .argument_sources import Traced, traced
-from .breakdown import parts_of
-from .budget import BudgetLine, budget_line
+from .breakdown import Part, parts_of
 from .call_card import Argument, CallCard, Turn
 from .json_spans import at_places, marked
-from .state_effects import Effects, effects
-from .waterfall import Waterfall, waterfall
+
+# The budget of calls that efficiency grants: how many were made, and from which on each costs.
+
+MOST_SLOTS = 40  # drawn; beyond, the words have to do
+SLOT, GAP = 10, 2  # in units of the picture
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One call that was or may be made: `kind` is due, slack or beyond; `used` where it was made."""
+
+    number: int
+    kind: str
+    used: bool
+
+    @property
+    def x(self) -> int:
+        return (self.number - 1) * (SLOT + GAP)
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """`used` calls of the `limit` that cost nothing, where the ground truth has `due`; each one beyond costs `price`
+    points of the total."""
+
+    used: int
+    due: int
+    limit: int
+    price: float
+    slots: tuple[Slot, ...]
+
+    @property
+    def beyond(self) -> int:
+        return max(0, self.used - self.limit)
+
+    @property
+    def cost(self) -> float:
+        return self.beyond * self.price
+
+    @property
+    def length(self) -> int:
+        return max(1, len(self.slots)) * (SLOT + GAP) - GAP
+
+    @property
+    def mark(self) -> int:
+        """Where the budget ends in the picture."""
+        return self.limit * (SLOT + GAP) - GAP // 2
+
+
+def budget_line(used: int, due: int, config: RewardConfig) -> BudgetLine | None:
+    """F = -alpha max(0, n - B) / B with B = n_gt + ceil(n_gt beta) (paper, section 3); None where nothing is due, or
+    another form than the paper's counts."""
+    if not due or config.form != "paper":
+        return None
+    limit = budget(due, config.beta)
+    slots = tuple(
+        Slot(number, "due" if number <= due else "slack" if number <= limit else "beyond", number <= used)
+        for number in range(1, min(max(used, limit), MOST_SLOTS) + 1)
+    )
+    return BudgetLine(used, due, limit, config.efficiency * config.alpha / limit, slots)
+
+
+# A reward as a waterfall: every part begins where the one before it ended, and the last one ends at the total.
+
+WIDTH = 100.0  # of the picture, in its own units
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A part from `start` to `end`, in points of the total; `left` and `width` in units of the picture.
+
+    `earning` and `losing` are the calls, from 1, that earned and lost it, where that is known call by call.
+    """
+
+    part: Part
+    start: float
+    end: float
+    left: float
+    width: float
+    finish: float
+    earning: tuple[int, ...] = ()
+    losing: tuple[int, ...] = ()
+
+    @property
+    def takes(self) -> bool:
+        return self.end < self.start
+
+    @property
+    def first(self) -> int | None:
+        """The call to look at first: one that lost, else one that earned."""
+        return min(self.losing or self.earning, default=None)
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """`zero` is where nothing stands, `total` where the total ends; `bars` in the order of their sum."""
+
+    bars: tuple[Bar, ...]
+    zero: float
+    total: float
+    left: float
+    width: float
+
+
+def waterfall(
+    parts: Sequence[Part], total: float, most: float, calls: dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
+) -> Waterfall | None:
+    """The bars of a total; None where it is no sum of parts. `calls` has, by part, who earned and who lost it."""
+    if not parts:
+        return None
+    ends = [0.0]
+    for part in parts:
+        ends.append(ends[-1] + part.adds)
+    low, high = min(0.0, *ends), max(most, total, *ends)
+
+    def place(points: float) -> float:
+        return round(WIDTH * (points - low) / ((high - low) or 1.0), 3)
+
+    bars = tuple(
+        Bar(
+            part,
+            start,
+            end,
+            left=place(min(start, end)),
+            width=round(place(max(start, end)) - place(min(start, end)), 3),
+            finish=place(end),
+            earning=calls.get(part.name, ((), ()))[0],
+            losing=calls.get(part.name, ((), ()))[1],
+        )
+        for part, start, end in zip(parts, ends, ends[1:], strict=False)
+    )
+    zero, finish = place(0.0), place(total)
+    return Waterfall(bars, zero, finish, min(zero, finish), round(abs(finish - zero), 3))
+
+
+# What each call of a conversation changed in its world: replayed once, in a fresh world, for a page to show.
+
+
+@dataclass
+class Effects:
+    """`changes` by call, from 0; `otherwise` are the calls that are answered otherwise now. `why` says why there is
+    nothing, or nothing more, to tell."""
+
+    changes: dict[int, tuple[RowChange, ...]] = field(default_factory=dict)
+    otherwise: set[int] = field(default_factory=set)
+    why: str = ""
+
+
+def effects(rollout: Rollout, example: Example) -> Effects:
+    """The rows that every call that reached its world added, changed or removed."""
+    where, found = example.world, Effects()
+    if example.source or not rollout.calls:
+        return found
+    if missing := [name for name in where.servers if name not in SERVERS]:
+        return Effects(why=f"Missing server: {', '.join(missing)}")
+    if example.fingerprint != fingerprint(where.servers):
+        return Effects(why="The servers behave differently now")
+    world = World.open(where.seed, where.servers, where.size)
+    for position, made in enumerate(rollout.calls):
+        if not made.level or made.call.arguments is None:
+            continue
+        before = world.fork()
+        try:
+            reply = world.call(made.call.name, made.call.arguments)
+        except Exception as error:  # a server that breaks ends the replay, not the page
+            found.why = f"{made.call.name} failed ({type(error).__name__})"
+            break
+        found.changes[position] = tuple(changes(before, world))
+        if reply.text != made.observation:
+            found.otherwise.add(position)
+    return found
+
 
 LONG = 300  # characters of a result from which on it is folded, and written over lines
 

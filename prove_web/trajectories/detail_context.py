@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
+from prove_web.experiments.models import Run
+from prove_web.experiments.reward_config import said, scored_at
 from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.schemas import get_tool_schemas
 from training_worker.prove.trajectory import Example, Reward, Rollout
 
 from .breakdown import components, parts_of
 from .conversation import Turn, of_example, of_rollout
 from .demonstration import recorded
 from .detail import anatomy
-from .lengths import sizes
 from .metadata import facts_of
 from .models import Trajectory
 from .replay_score import Verdict, example_of, judge, rollout_of
-from .scoring import config_of
+
+# How long a conversation is, in characters, by who says it: a trajectory has no tokens before a model reads it.
+
+ROLES = {
+    "tools": "Tool schemas",
+    "system": "System",
+    "user": "User",
+    "assistant": "Assistant",
+    "tool": "Tool results",
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """`share` is of all, 0 to 100."""
+
+    title: str
+    characters: int
+    share: float
+
+
+def sizes(rollout: Rollout, example: Example) -> tuple[Size, ...]:
+    """What a model reads and writes, in characters; schemas of tools that are gone count nothing."""
+    counted = dict.fromkeys(ROLES, 0)
+    with suppress(KeyError):
+        counted["tools"] = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in get_tool_schemas(example))
+    for message in rollout.transcript:
+        counted[message.role] += len(message.content)
+    whole = sum(counted.values()) or 1
+    return tuple(Size(ROLES[role], count, 100 * count / whole) for role, count in counted.items() if count)
+
+
+# By which reward an attempt was scored: that of its run, at its step.
+
+
+def config_of(trajectory: Trajectory) -> tuple[RewardConfig, str]:
+    """The reward, and how pages name it: empty for the paper's, which is also taken where the run is not there."""
+    run = run_of(trajectory)
+    step = trajectory.origin.get("step") if run else None
+    if run is None or not isinstance(step, int):
+        return PAPER, ""
+    return scored_at(run, step), said(run.config.get("reward"))
+
+
+def run_of(trajectory: Trajectory) -> Run | None:
+    """The run that made an attempt."""
+    number = trajectory.origin.get("run")
+    if trajectory.rollout is None or not isinstance(number, int):
+        return None
+    found: Run | None = Run.objects.filter(project=trajectory.dataset.project_id, number=number).first()
+    return found
+
 
 UNREADABLE = "This rollout was recorded by another version of PROVE Studio; its example is shown instead."
 

@@ -63,9 +63,7 @@ class Wanted:
 def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
     """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
     if run.dataset is None:
-        raise InvalidDataset(
-            "An external run has no conversations here, so its rollouts cannot be collected."
-        )
+        raise InvalidDataset("An external run has no conversations here, so its rollouts cannot be collected.")
     chosen = [
         (step, member.index)
         for step in wanted.steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -20,10 +21,21 @@ from prove_web.live.priority import move
 from prove_web.live.views import back
 
 from .enrolment import drain, enrol, revoke
-from .forms import EnrolForm
 from .queue_view import cancelled, counts, explained, line
 from .worker_drain import draining
 from .worker_status import QUEUES, workers
+
+# The form by which an owner enrols a machine.
+
+DAYS = (("1", "1 day"), ("30", "30 days"), ("365", "1 year"))
+
+
+class EnrolForm(forms.Form):
+    name = forms.CharField(label="Machine", max_length=40, help_text="Display name, such as the name of its GPU.")
+    days = forms.ChoiceField(
+        label="Expires in", choices=DAYS, initial="30", help_text="After that the machine is refused."
+    )
+
 
 ROWS, MOST_ENROLMENTS = 25, 50
 MOVED = {

@@ -176,7 +176,10 @@ FAILURES = {
     "404": (lambda: Response("no model scripted", 404), r"HTTP 404: no model.*PROVE_LLM_MODEL"),
     "400": (lambda: Response("context too long", 400), r"HTTP 400: context too long"),
     "redirect": (lambda: RedirectResponse("http://example.org/"), r"HTTP 307"),
-    "429": (lambda: Response(headers={"Retry-After": "0.01"}, status_code=429), r"rate-limiting requests, tried 2 times"),
+    "429": (
+        lambda: Response(headers={"Retry-After": "0.01"}, status_code=429),
+        r"rate-limiting requests, tried 2 times",
+    ),
     "500": (lambda: Response(headers={"Retry-After": "0.01"}, status_code=500), r"HTTP 500: nothing"),
     "html": (lambda: Response("<html>\n\x1b[31mWelcome"), r"no chat completion: <html> \[31mWelcome"),
     "half": (lambda: Response('{"choices": [{"mess'), r"no chat completion"),

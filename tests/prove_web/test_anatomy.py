@@ -14,14 +14,11 @@ from mcp_servers.world import World
 from prove_web.trajectories.alignment import aligned
 from prove_web.trajectories.argument_sources import traced
 from prove_web.trajectories.breakdown import Part
-from prove_web.trajectories.budget import budget_line
 from prove_web.trajectories.conversation import of_example, of_rollout
 from prove_web.trajectories.demonstration import recorded
-from prove_web.trajectories.detail import Anatomy, anatomy
+from prove_web.trajectories.detail import Anatomy, anatomy, budget_line, effects, waterfall
 from prove_web.trajectories.edit_diff import side_by_side
 from prove_web.trajectories.json_spans import at_places, marked, spelled, written
-from prove_web.trajectories.state_effects import effects
-from prove_web.trajectories.waterfall import waterfall
 from training_worker.prove.chat import write_calls
 from training_worker.prove.reward import PAPER
 from training_worker.prove.reward.provenance import provenance

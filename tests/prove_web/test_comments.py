@@ -19,8 +19,18 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.live.deltas import trajectory_now
 from prove_web.review.comment_anchors import Place, places
-from prove_web.review.comment_text import mentioned, render
-from prove_web.review.comments import LONGEST, put_back, remove, resolve, rewrite, say, threads, visible_comments
+from prove_web.review.comments import (
+    LONGEST,
+    mentioned,
+    put_back,
+    remove,
+    render,
+    resolve,
+    rewrite,
+    say,
+    threads,
+    visible_comments,
+)
 from prove_web.review.markdown import TAGS
 from prove_web.review.models import Comment, Hold, Item, Notification, Queue, Review
 from prove_web.review.notifications import list_notifications

@@ -27,11 +27,11 @@ from prove_web.servers import graph_queries as kept_graphs
 from prove_web.servers.graph_queries import Proven
 from prove_web.servers.models import LiveSession
 from prove_web.servers.picture import layout, legend
-from prove_web.servers.picture.bundling import MOST, drawn
 from prove_web.servers.picture.chains import LONGEST, chains
 from prove_web.servers.picture.colours import by_coverage, by_drift, by_success
 from prove_web.servers.picture.evidence_session import scene
 from prove_web.servers.picture.params import GraphParams, distances
+from prove_web.servers.picture.serializers import MOST, drawn
 from prove_web.trajectories.models import Dataset
 from tests.site.running import ROOT
 from training_worker.prove.graph import graph_path

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prove_web.sharing.guest_sanitizer import data, page, without
-from prove_web.sharing.html_tree import read, write
-from prove_web.sharing.redaction import PRIVATE
+from prove_web.sharing.guest_pages import PRIVATE
+from prove_web.sharing.guest_sanitizer import data, page, read, without, write
 
 
 class Reach:

@@ -434,8 +434,8 @@ def test_calls_by_hand_become_a_scored_example_that_replays(browser: Client, ans
 @pytest.mark.parametrize(
     ("left_out", "said", "why"),
     [
-        ((), {}, "Nobody asks for the first call"),
-        ((1, 3), {"say_1": "Hello."}, "No call is chosen"),
+        ((), {}, "The first call"),
+        ((1, 3), {"say_1": "Hello."}, "No call is selected"),
         ((), {"say_1": "Put something into my calendar."}, "that nobody gave"),
         ((1,), {"say_1": "Put dentist", "say_3": "there."}, "that nobody gave"),
     ],
@@ -466,7 +466,7 @@ def test_a_session_whose_servers_answer_otherwise_now_gives_no_trajectory(
     cache.kept.clear()
     form = ask(answered, 3, say_1="Which calendars do I have?")
     answer = browser.post(address("session-trajectory", answered), form)
-    assert answer.status_code == 422 and "answers otherwise than in the session" in answer.content.decode()
+    assert answer.status_code == 422 and "has a different result than in the session" in answer.content.decode()
 
 
 def test_the_data_set_grows_until_something_is_made_with_it_and_then_has_a_next_version(

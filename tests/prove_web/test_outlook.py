@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.config_diff import differences
 from prove_web.experiments.defaults import DEFAULTS, LIMITS, START, SWITCHES
 from prove_web.experiments.dry_run import PROMPTS, Trial, begin, end, title_of, trial_of
 from prove_web.experiments.form_fields import plain
+from prove_web.experiments.launching import differences
 from prove_web.experiments.models import Point, Run
 from prove_web.experiments.recipes import MODELS, TITLES, filled
 from prove_web.experiments.run_estimate import figures

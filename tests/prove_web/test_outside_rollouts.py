@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.alerts.pattern_scan import look
+from prove_web.alerts.evaluator import look
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollout_storage import StoredRun
 from prove_web.live.models import JobEvent

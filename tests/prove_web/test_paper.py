@@ -16,8 +16,8 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.compare.aggregate import Curve
 from prove_web.experiments.models import Run, RunKind
-from prove_web.experiments.paper.figures import near
 from prove_web.experiments.paper.ours import ours
+from prove_web.experiments.paper.pages import near
 from prove_web.experiments.paper.tables import ABLATIONS, Row, Table
 from training_worker.prove.benchmarks import published_scores
 from training_worker.prove.benchmarks.published_scores import COLUMNS

@@ -26,13 +26,12 @@ from prove_web.experiments import config_display
 from prove_web.experiments.baseline import chosen
 from prove_web.experiments.chance import Difference
 from prove_web.experiments.chart_markers import KINDS, Told, marks, of_events
-from prove_web.experiments.checkpoint_table import shelf
 from prove_web.experiments.config_display import as_command, as_json, as_toml, lines
+from prove_web.experiments.detail import shelf, title, waiting_before
 from prove_web.experiments.exports import Export, make
 from prove_web.experiments.lineage import lineage
 from prove_web.experiments.metric_series import snapshot
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.page_title import title, waiting_before
 from prove_web.experiments.summary_tiles import BY_NAME, Tile, figures, tiles, values_of, written
 from prove_web.live import message_broker
 from prove_web.live.ingest import record

@@ -19,12 +19,12 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Entry, Project, User
 from prove_web.live import message_broker
-from prove_web.live.attempts import attempts
 from prove_web.live.hints import advice
 from prove_web.live.jobs import resume
 from prove_web.live.models import JobEvent, State
 from prove_web.live.reconcile import reconcile
 from prove_web.live.tasks import reconcile as reconcile_task
+from prove_web.live.views import attempts
 from prove_web.workers.enrolment import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
 from prove_web.workers.worker_drain import draining

@@ -19,11 +19,10 @@ from training_worker.prove.trajectory import Rollout, ToolCall, dumps, loads
 from training_worker.trainer.backends import GenerationRequest, GenerationResult, NoBackend
 from training_worker.trainer.backends.scripted import Policy, ScriptedBackend
 from training_worker.trainer.conversation import encode
-from training_worker.trainer.engine import Engine, Sample, TokenLimits
+from training_worker.trainer.engine import Engine, Sample, TokenLimits, cut_tokens
 from training_worker.trainer.generate import generate_text_rollouts, sample
 from training_worker.trainer.metrics import invalid
 from training_worker.trainer.model_families import family_of
-from training_worker.trainer.truncation import cut_tokens
 
 from .families import family_model
 from .live import EXAMPLE, LIST, OPENING, TOKENIZER, WIDE

@@ -18,7 +18,7 @@ from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
 from training_worker.trainer.generate import Sample, TokenLimits
 from training_worker.trainer.generate import sample as spoken
-from training_worker.trainer.machine import Machine
+from training_worker.trainer.grpo_callback import Machine
 from training_worker.trainer.metrics import (
     COMPONENTS,
     MALFORMED,

@@ -6,10 +6,11 @@
     demo = Studio("https://studio.example.org").project("acme", "demo")
     trainer = GRPOTrainer(..., callbacks=[ProveCallback(demo, "Mine, with a longer context")])
 
-It never stops or slows training: if the site does not answer, it warns once and stores the log in `prove/` of the output
-folder, from where it is sent later. A run that somebody stops on the site ends after its current step. Evaluation
-metrics, `eval_...`, are logged as held-out metrics; a TRL metric that this site has too is logged by this site's name.
-With `reward_funcs=callback.watched([...])` TRL's trainers also log the rollouts of each step, from the main process.
+It never stops or slows training: if the site does not answer, it warns once and stores the log in `prove/` of the
+output folder, from where it is sent later. A run that somebody stops on the site ends after its current step.
+Evaluation metrics, `eval_...`, are logged as held-out metrics; a TRL metric that this site has too gets this site's
+name. With `reward_funcs=callback.watched([...])` TRL's trainers also log the rollouts of each step, from the main
+process.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ OURS = {  # TRL's name of a metric -> this site's name of it
 
 
 class ProveCallback(TrainerCallback):
-    """Trainer callback; `config` is logged in addition to the trainer's arguments, `fields` are a run's, such as `tags`."""
+    """Trainer callback that logs a run.
+
+    `config` is added to the trainer's own arguments; `fields` are those of a run, such as `tags` and `notes`.
+    """
 
     def __init__(self, project: Project, name: str = "", config: dict[str, Any] | None = None, **fields: Any) -> None:
         self.project, self.name, self.config, self.fields = project, name, config or {}, fields

@@ -37,9 +37,10 @@ class DataSets(APIResource):
         return self.post(f"/runs/{run}/collect", {"steps": steps, **fields})
 
     def import_file(self, file: str | Path, **read_as: Any) -> Json:
-        """Import a file of any size as a dataset, with the options `format`, `columns`, `split`, `keep_good` and `name`.
+        """Import a file of any size as a dataset.
 
-        A job reads the file: `wait` for it, and see `import_faults`.
+        The options are `format`, `columns`, `split`, `keep_good` and `name`. A job reads the file: `wait` for it, and
+        see `import_faults`.
         """
         return self.start_import(self.send_upload(self.begin_upload(file)["id"], file)["id"], **read_as)
 

@@ -86,14 +86,14 @@ class RunLogger:
         return spool
 
     def log(self, step: int, metrics: Mapping[str, Any], held_out: bool = False) -> None:
-        """Log metrics of a step; those that are not numbers are dropped. Never raises an error, never blocks."""
+        """Log a step's metrics. Non-numbers are dropped, NaN and infinity become strings. Never raises or blocks."""
         told = {called: number(value) for name, value in metrics.items() if real(value) and (called := fitted(name))}
         if told:
             point = {"step": int(step), "metrics": told, "time": datetime.now(UTC).isoformat()}
             self.put({"held_out" if held_out else "points": point})
 
     def rollouts(self, step: int, groups: Sequence[Mapping[str, Any]]) -> None:
-        """Log the rollouts of a step in the format of Project.tell_rollouts. Never raises an error, never blocks."""
+        """Log the rollouts of a step in the format of Project.tell_rollouts. Never raises or blocks."""
         try:
             text = json.dumps(list(groups), default=str, allow_nan=False)
         except ValueError as error:

@@ -1,1 +1,1 @@
-"""The work behind a job: a child process that does it, and the parent that looks after the child."""
+"""Execution of jobs: a child process that does the work, and the supervisor in its parent."""

@@ -1,8 +1,8 @@
-"""The child that does one attempt at one job: `python -m training_worker.jobs FOLDER --attempt N`.
+"""Child process that runs one attempt of a job: `python -m training_worker.jobs FOLDER --attempt N`.
 
-FOLDER is the job's; its spec.json says what is asked. What happens is reported event by event in events-N.jsonl. Log
-lines of those events, warnings and all output go to standard error, which the parent has made log.txt. The first
-SIGTERM asks to stop after the present step.
+FOLDER is the job's folder; its spec.json is the specification. Events are written to events-N.jsonl. Log lines of those
+events, warnings and all output go to standard error, which the parent redirects to log.txt. The first SIGTERM asks to
+stop after the current step.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training_worker.jobs", description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--attempt", type=int, required=True)
-    parser.add_argument("--parent", type=int, help="the process to die with (default: whoever is the parent now)")
+    parser.add_argument("--parent", type=int, help="process id to die with (default: the current parent)")
     given = parser.parse_args()
     die_with_parent(given.parent)
-    console.configure(logging.INFO if is_first() else logging.WARNING)  # of several processes the first reports
+    console.configure(logging.INFO if is_first() else logging.WARNING)  # only the first of several processes reports
     with on_signals() as stop:
         if processes(given.folder) > 1:
             return launch(given.folder, given.attempt, stop)
         if is_first():
             (given.folder / FIRST).write_text(str(os.getpid()), "utf-8")
-        told = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # which nobody is sent
+        told = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # not delivered
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def order(folder: Path) -> dict[str, Any]:
-    """What is asked, as far as it can be read: the attempt says what is wrong with it."""
+    """Return the specification, or {} if it can't be read; the attempt reports what is wrong with it."""
     try:
         found = json.loads((folder / SPEC).read_text("utf-8"))
         return found if isinstance(found["spec"], dict) else {}
@@ -62,7 +62,7 @@ def order(folder: Path) -> dict[str, Any]:
 
 
 def attempt(folder: Path, tell: Tell) -> int:
-    """Do the work and tell how it ended."""
+    """Do the work and report how it ended."""
     from .failure import explain
 
     try:
@@ -74,14 +74,14 @@ def attempt(folder: Path, tell: Tell) -> int:
     except (Stopped, KeyboardInterrupt):
         return STOPPED
     except Exception as error:
-        if not isinstance(error, Refused):  # whose message says it all
+        if not isinstance(error, Refused):  # its message needs no traceback
             log.exception("The work failed")
         tell(ENDED, state="failed", error=explain(error, folder), result={})
         return FAILED
 
 
 def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
-    """The work of one kind: only what it needs is imported."""
+    """Return the work function of a kind of job; only what that kind needs is imported. Raises Refused."""
     if kind == "run":
         from .run import work
     elif kind == "sft":
@@ -95,7 +95,7 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
     elif kind == "graph":
         from .graph import work
     else:
-        raise Refused(f"This worker does not know how to make a {kind}.")
+        raise Refused(f"This worker does not support jobs of the kind {kind}.")
     return work
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 LOG = "log.txt"  # in the job's folder
 MOST = 32_000_000  # bytes; of a longer log the older half is removed
-OFTEN = 10.0  # seconds between two lines of progress that say the same but for their counts
+OFTEN = 10.0  # seconds between two progress lines that differ only in their counts
 FORMAT, TIME = "%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ"
 IOLBF = 1  # of stdio.h: C's buffer is written at the end of each line
 MEASURED = ("reward", "loss", "grad_norm", "entropy", "success", "goal_success", "step_s")  # of the metrics of a step
@@ -35,13 +35,13 @@ def configure(own: int = logging.INFO) -> None:
     logging.getLogger("training_worker").setLevel(own)
     logging.captureWarnings(True)
     faulthandler.enable()
-    with suppress(AttributeError, ValueError, OSError):  # a C library that calls its stream otherwise
+    with suppress(AttributeError, ValueError, OSError):  # a C library with another name for this stream
         library = ctypes.CDLL(None)
         library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, IOLBF, ctypes.c_size_t(0))
 
 
 def write(folder: Path, text: str, level: str = "INFO") -> None:
-    """Append a line to a job's log. A full disk loses it."""
+    """Append a line to a job's log; it is lost if the disk is full."""
     with suppress(OSError):
         file = os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -51,9 +51,9 @@ def write(folder: Path, text: str, level: str = "INFO") -> None:
 
 
 def trim(path: Path, most: int = MOST) -> None:
-    """Remove the older half of a log that is longer than `most` bytes, at a line's end; its writers append.
+    """Remove the older half of a log that is longer than `most` bytes, at a line's end; its writers must append.
 
-    What is written while this copies the rest may be lost.
+    Lines that are written while this copies the rest may be lost.
     """
     with suppress(OSError):
         if path.stat().st_size <= most:
@@ -66,13 +66,13 @@ def trim(path: Path, most: int = MOST) -> None:
 
 
 class Report:
-    """Events of an attempt as lines of its log; of progress only what is new, or a line each OFTEN seconds."""
+    """Formatter of an attempt's events as log lines; unchanged progress gives one line every OFTEN seconds."""
 
     def __init__(self) -> None:
         self.line, self.at = "", -OFTEN
 
     def line_of(self, kind: str, data: Mapping[str, Any]) -> str:
-        """The line; "" for an event that says nothing new."""
+        """Return the log line of an event; "" if it says nothing new."""
         if kind != "progress":
             return describe(kind, data)
         now, over = time.monotonic(), bool(data["total"]) and data["done"] >= data["total"]
@@ -83,7 +83,7 @@ class Report:
 
 
 def describe(kind: str, data: Mapping[str, Any]) -> str:
-    """An event in one line; "" for one that only the site reads."""
+    """Describe an event in one line; "" for one that only the site reads."""
     match kind:
         case "started":
             facts = [f"{name} {data[name]}" for name in ("pid", "device", "worker") if data.get(name)]
@@ -98,7 +98,7 @@ def describe(kind: str, data: Mapping[str, Any]) -> str:
         case "checkpoint":
             return f"checkpoint of step {data['step']} written, {data['bytes'] / 1e6:.1f} MB"
         case "rewound":
-            return f"goes on from step {data['step']}" if data["step"] else ""
+            return f"resuming from step {data['step']}" if data["step"] else ""
         case "storage":
             return f"rollout storage: {data['error']}" if data["error"] else ""
         case "ended":

@@ -1,4 +1,4 @@
-"""Work: a data set of training and held-out conversations, all replayed."""
+"""Dataset job: training and held-out conversations, all verified by replay."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .job_context import Refused, Tell, known, parse_int
 from .job_context import Result as Told
 from .shard_requests import Helpers
 
-MOST_REASONS = 12  # that a word on progress tells
-CPU_WORKERS = "PROVE_CPU_WORKERS"  # how many of them the site has on this machine
+MOST_REASONS = 12  # drop reasons in a progress event
+CPU_WORKERS = "PROVE_CPU_WORKERS"  # environment variable: how many of them the site has on this machine
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
-    """A data set of a file, by the name of a recipe, or as the numbers of the specification say."""
+    """Make a dataset from an imported file, from a named recipe, or from the numbers of the specification."""
     if "import" in spec:
         from .importing import work as of_file
 
@@ -96,7 +96,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
 
 
 class Drops:
-    """Counts what is kept and why the rest is dropped, as it comes; every word on progress tells it."""
+    """Running counts of kept conversations and of drop reasons, added to every progress event."""
 
     def __init__(self, tell: Tell):
         self.kept, self.dropped, self.beside = 0, Counter[str](), tell.beside
@@ -108,21 +108,21 @@ class Drops:
 
 
 def processes() -> int:
-    """The cores of this machine that its other CPU workers leave."""
+    """Return how many cores of this machine its other CPU workers leave free."""
     return max(1, (os.cpu_count() or 1) - (int(os.environ.get(CPU_WORKERS) or 1) - 1))
 
 
 def helpers(folder: Path, tell: Tell) -> Ask:
-    """The other workers, where there is a broker to reach them by."""
+    """Return a way to ask the other workers for shards, if there is a broker to reach them."""
     if "REDIS_URL" not in os.environ:
         return nobody
-    from ..app import app  # not to be had without a broker
+    from ..app import app  # its import requires a broker
 
     return Helpers(app, folder.name, tell.attempt)
 
 
 def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """The servers whose tools are asked for, in the catalogue's order; all when none are named. Raises Refused."""
+    """Return the servers of a specification in the catalogue's order; all if it names none. Raises Refused."""
     named = spec.get("servers", list(SERVERS))
     if not isinstance(named, list) or not named or any(name not in SERVERS for name in named):
         raise Refused(f"servers must be a list of some of {', '.join(SERVERS)}, not {named!r}.")
@@ -130,7 +130,7 @@ def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def about(chain: Any, graph: nx.DiGraph) -> nx.DiGraph:
-    """The graph for conversations about one chain alone. Raises Refused."""
+    """Return the graph for conversations about a single chain. Raises Refused."""
     asked = f"chain must be a list of 2 to {LONGEST_CHAIN} different tools of these servers, not {chain!r}."
     if not isinstance(chain, list) or not 2 <= len(chain) <= LONGEST_CHAIN:
         raise Refused(asked)
@@ -143,7 +143,7 @@ def about(chain: Any, graph: nx.DiGraph) -> nx.DiGraph:
 
 
 def tools_of(spec: Mapping[str, Any], graph: nx.DiGraph) -> tuple[str, ...]:
-    """The tools that the conversations are about in turn; none when it is about all. Raises Refused."""
+    """Return the tools that the conversations are about in turn; empty for all tools. Raises Refused."""
     named = spec.get("tools", [])
     if not isinstance(named, list) or any(not isinstance(name, str) or name not in graph for name in named):
         raise Refused(f"tools must be a list of some of the tools of these servers, not {named!r}.")

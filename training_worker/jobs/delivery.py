@@ -1,7 +1,7 @@
-"""Carries an attempt's events to the web side until they are known to be stored, and hears what it says.
+"""Delivery of an attempt's events to the site until they are stored, and of the site's control records to the attempt.
 
-The broker holds one hash per job (`prove:job:<id>`), written by the web side: which attempt is the current one, the
-last event of it that was stored, and whether it is to stop. Neither a broker nor a writer that dies loses an event.
+The broker holds one hash per job (`prove:job:<id>`), written by the site: the current attempt, the last event of it
+that was stored, and whether it should stop. No event is lost if the broker or the writer dies.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .spool import SpoolReader
 
 RECORD = "prove_web.live.ingest"
 EVERY = 1.0  # seconds between two messages
-BEAT = 5.0  # seconds between two signs of life
+BEAT = 5.0  # seconds between two heartbeats
 AGAIN = 10.0  # seconds until events that were not stored are sent again
 MOST = 200  # events in one message
 CLAIMED = 86_400  # seconds that a claim is remembered
-ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0}  # a connection that a new broker does not know
+ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0}  # for a stale connection after the broker restarted
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Word:
-    """What the web side says of a job: the current attempt, the last event it stored, whether to stop."""
+    """Control record of a job from the site: the current attempt, the last stored event, and whether to stop."""
 
     attempt: int
     seq: int
@@ -46,7 +46,7 @@ def connect() -> redis.Redis:
 
 
 def word_of(broker: redis.Redis, job: str) -> Word | None:
-    """What is said of a job; None when the broker cannot be asked or does not know it."""
+    """Return the control record of a job; None if the broker does not answer or does not know the job."""
     try:
         found: dict[str, str] = broker.hgetall(f"prove:job:{job}")  # type: ignore[assignment]
     except redis.RedisError:
@@ -57,12 +57,12 @@ def word_of(broker: redis.Redis, job: str) -> Word | None:
 
 
 def claim_key(job: str, attempt: int) -> str:
-    """What has the name of whoever is at an attempt."""
+    """Return the broker's key for the name of the process that runs an attempt."""
     return f"prove:claim:{job}:{attempt}"
 
 
 class Delivery:
-    """The line between one attempt and the web side. A broker that does not answer is asked again, for ever."""
+    """Channel between one attempt and the site. A broker that does not answer is retried forever."""
 
     def __init__(self, app: Celery, job: str, attempt: int, reader: SpoolReader):
         self.app, self.job, self.attempt, self.reader = app, job, attempt, reader
@@ -73,7 +73,7 @@ class Delivery:
         self.silent = False
 
     def claim(self, who: str) -> str:
-        """Claim the attempt; who holds it. A broker that does not answer stands in nobody's way."""
+        """Claim the attempt. Return who holds it, which is `who` if the broker does not answer."""
         key = claim_key(self.job, self.attempt)
         try:
             return who if self.broker.set(key, who, nx=True, ex=CLAIMED) else str(self.broker.get(key) or who)
@@ -81,7 +81,7 @@ class Delivery:
             return who
 
     def word(self) -> Word | None:
-        """What the web side says; None when the broker cannot be asked or does not know the job."""
+        """Return the job's control record; None if the broker does not answer or does not know the job."""
         word = word_of(self.broker, self.job)
         if word and word.attempt == self.attempt and word.seq > self.stored:
             self.stored, self.advanced_at = word.seq, time.monotonic()
@@ -92,7 +92,7 @@ class Delivery:
         return word is not None and word.attempt > self.attempt
 
     def pass_on(self) -> None:
-        """Send what is new; what was sent long ago and is not stored, again; and a sign of life."""
+        """Send new events, events that were sent long ago but are not stored, and a heartbeat."""
         events, at = self.reader.read(), time.monotonic()
         self.sent = max(self.sent, self.stored)
         if self.stored == self.sent:
@@ -108,7 +108,7 @@ class Delivery:
         message = {"job": self.job, "attempt": self.attempt, "events": events, "beat": True}
         try:
             self.app.send_task(RECORD, kwargs=message, queue="events", retry=True, retry_policy=ONCE)
-        except Exception as error:  # kombu lets through the errors of whichever transport it uses
+        except Exception as error:  # kombu passes on the errors of its transport
             if not self.silent:
                 log.warning("Job %s: the broker does not answer (%s); events wait on disk.", self.job, error)
             self.silent = True
@@ -117,7 +117,7 @@ class Delivery:
         self.sent += len(events)
 
     def finish(self, enough: Callable[[], bool]) -> bool:
-        """Go on until the last event is stored or a later attempt makes it void; False when it was `enough` before."""
+        """Deliver until the last event is stored or a later attempt takes over. Return False if `enough` came first."""
         last = len(self.reader.read())
         while not enough():
             self.pass_on()

@@ -1,6 +1,6 @@
-"""Work: one step of a run on a few prompts, to see before the run what it would be like.
+"""Dry run job: one step of a run on a few prompts, as a preview of the run.
 
-The rollouts, the reward and the update are those of the run itself; nothing of it is kept but figures.
+Rollouts, reward and update are those of the run itself; only summary numbers are kept.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from .job_context import Result, Stopped, Tell, parse_int
 from .run import settings
 
-SAME = 1e-9  # rewards of a group that differ by less are the same: it has nothing to learn from
+SAME = 1e-9  # a group whose rewards differ by less has zero variance, so no learning signal
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    """Try `prompts` of the run that the rest of the specification describes. Raises Refused and Stopped."""
+    """Run a step on `prompts` prompts with the other settings of the specification. Raises Refused and Stopped."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
 
@@ -47,12 +47,12 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def figures(told: Sequence[Mapping[str, Any]]) -> Result:
-    """What the step was like: of each group the mean and the spread of its rewards, and what a rollout took.
+    """Summarize the step: the mean and range of each group's rewards, and the cost of a rollout.
 
-    groups: [mean, highest less lowest] of each group that was scored | unscored: groups of which no rollout could be
-    scored | dead: how many groups have no spread | reward: mean over rollouts, null without any | rollouts | tokens:
-    that the policy wrote in a rollout, mean | bytes: of a rollout as it is kept | seconds: of the whole step |
-    rollout_seconds: of it for the rollouts.
+    groups: [mean, maximum minus minimum] of each scored group | unscored: number of groups without a scored rollout |
+    dead: number of zero-variance groups | reward: mean over scored rollouts, null without any | rollouts: their number
+    | tokens: mean number of tokens that the policy generated in a rollout | bytes: stored size of a rollout | seconds:
+    duration of the whole step | rollout_seconds: duration of its rollouts.
     """
     step = next(one for one in told if one["event"] == "step")
     kept = next(one for one in told if one["event"] == "rollouts")

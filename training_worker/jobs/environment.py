@@ -1,4 +1,4 @@
-"""What an attempt is computed with: versions, code and cores. Nothing in it names a path, a person or a machine."""
+"""Software environment of an attempt: versions, code and cores. It names no path, person or machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("mcp_servers", "training_worker")  # what decides how a run goes
+ROOMS = ("mcp_servers", "training_worker")  # packages whose code determines a run
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "vllm")
 DIGEST = 8  # bytes
 
 
 def environment() -> dict[str, str | int]:
-    """`code` (see code_digest), `python`, `system`, `cores`, and the version of each package that is there."""
+    """Return `code` (see code_digest), `python`, `system`, `cores`, and the version of each installed package."""
     return {
         "code": code_digest(ROOT, ROOMS),
         "python": platform.python_version(),
@@ -27,7 +27,7 @@ def environment() -> dict[str, str | int]:
 
 
 def installed(package: str) -> str:
-    """Its version, read without importing it; "" where it is not installed."""
+    """Return a package's version without importing it; "" if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -35,7 +35,7 @@ def installed(package: str) -> str:
 
 
 def code_digest(root: Path, rooms: Iterable[str]) -> str:
-    """Names the Python code of these rooms: one byte of it changed, or a file renamed, and it is another."""
+    """Return a digest of the Python code in these packages; any changed byte or renamed file changes it."""
     digest = blake2b(digest_size=DIGEST)
     for room in rooms:
         for path in sorted((root / room).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""How long a run will still take, from what its steps and evaluations took so far."""
+"""Remaining time of a run, estimated from its steps and evaluations so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from ..trainer.sft_config import SupervisedRun
 
 @dataclass
 class Pace:
-    """`final` counts the rollouts to be evaluated after training, `watched` those of each evaluation in its middle."""
+    """Progress of a run and its pace.
+
+    `final` counts the rollouts to be evaluated after training, `watched` those of each evaluation during training.
+    """
 
     config: GRPORun | SupervisedRun
     every: int
@@ -43,19 +46,19 @@ class Pace:
             self.final -= rollouts
 
     def reading(self, line: str, training: bool = True) -> dict[str, Any]:
-        """A progress event: done and total in seconds."""
+        """Return the data of a progress event; done and total are in seconds."""
         done, left = self.trained + self.evaluated, self.left(training)
         return {"done": done, "total": done + left if left else 0, "line": line, "seconds_left": left}
 
     def left(self, training: bool = True) -> float | None:
-        """Seconds; None as long as nothing is known."""
+        """Return the remaining seconds; None as long as nothing is known."""
         if self.a_rollout is None or (training and not self.recent):
             return None
         seconds, watches = self.training_left() if training else (0.0, 0)
         return seconds + (watches * self.watched + self.final) * self.a_rollout
 
     def training_left(self) -> tuple[float, int]:
-        """Seconds of training, by whichever limit comes first, and how many evaluations fall into it."""
+        """Return the remaining seconds of training, by the limit that comes first, and the number of evaluations."""
         a_step = sum(self.recent) / len(self.recent)
         seconds = (self.config.max_steps - self.step) * a_step
         if self.config.minutes is not None:

@@ -1,6 +1,6 @@
-"""How good a run's policies are on held-out worlds: now and then while it trains, and before against after at its end.
+"""Held-out evaluation of a run: at intervals during training, and before against after training at its end.
 
-What was measured is kept in the run's folder, so that a later attempt does not measure it again. Imports torch.
+Results are stored in the run's folder, so that a later attempt does not repeat them. Imports torch.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..trainer.prompts import prompt_length
 from .eta import Pace
 from .job_context import Refused, Tell
 
-WATCHED = 48  # conversations that are measured while it trains
+WATCHED = 48  # conversations that are evaluated during training
 MODES = (("sampled", SAMPLES, 1.0), ("greedy", 1, 0.0))
 
 
 def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int) -> list[Example]:
-    """The first conversations whose prompts are short enough."""
+    """Return the first `most` conversations whose prompts have at most `longest` tokens."""
     found: list[Example] = []
     for example in examples:
         if len(found) == most:
@@ -40,7 +40,7 @@ def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int
 
 
 class Watch:
-    """Greedy evaluations while a run trains; `trainer.grpo.train` calls it with the policy and the step.
+    """Greedy evaluations during training; `trainer.grpo.train` calls it with the policy and the step.
 
     Raises Impossible and UnreadablePolicy.
     """
@@ -53,15 +53,15 @@ class Watch:
         self.lines: dict[int, dict[str, Any]] = {line["step"]: line for line in known}
 
     def rewind(self, step: int) -> None:
-        """Forget what was measured after this step, and tell the rest again."""
+        """Discard the results after this step, and report the others again."""
         self.lines = {at: line for at, line in self.lines.items() if at <= step}
         for line in self.lines.values():
             self.tell("held_out", **line)
 
     def __call__(self, model: Any, step: int, vllm: Any = None) -> float | None:
-        """The mean reward; None without examples, or where no rollout could be scored.
+        """Evaluate the policy. Return the mean reward; None without examples, or if no rollout could be scored.
 
-        `vllm` is TRL's object where vLLM generates.
+        `vllm` is TRL's object if vLLM generates.
         """
         if not self.examples or step in self.lines:
             return self.lines[step].get("reward") if step in self.lines else None
@@ -82,14 +82,17 @@ class Watch:
 
 
 class Comparison:
-    """Before against after on the same held-out worlds, sampled and greedy. Raises Impossible and UnreadablePolicy."""
+    """Comparison of before and after training on the same held-out worlds, sampled and greedy.
+
+    Raises Impossible and UnreadablePolicy.
+    """
 
     def __init__(self, out: Path, examples: list[Example], pace: Pace, tell: Tell):
         self.out, self.pace, self.tell = out / "evaluations", pace, tell
         self.examples, self.measuring = examples, measuring(pace.config)
 
     def result(self, before: Path, after: Path) -> dict[str, Any]:
-        """The paired differences, the sampled rollouts by chain length, and all by slice. Raises Refused."""
+        """Return the paired differences, the sampled rollouts by chain length, and all by slice. Raises Refused."""
         sides = {"before": before, "after": after}
         found = {
             mode: {side: self.rollouts(side, folder, mode, samples, temperature) for side, folder in sides.items()}
@@ -109,7 +112,7 @@ class Comparison:
         return {**tables, **told, "slices": compared(self.examples, modes)}
 
     def rollouts(self, side: str, policy: Path, mode: str, samples: int, temperature: float) -> Rollouts:
-        """The rollouts of a policy, made unless they are there; those of one example together."""
+        """Return the rollouts of a policy, grouped by example; they are generated unless they are stored."""
 
         def work(folder: Path) -> dict[str, Any]:
             made = self.evaluate(self.measuring.load(policy), f"{side}, {mode}", samples, temperature)
@@ -124,7 +127,7 @@ class Comparison:
         return [flat[i : i + samples] for i in range(0, len(flat), samples)]
 
     def evaluate(self, policy: Policy, name: str, samples: int, temperature: float) -> Rollouts:
-        """A batch at a time, so that it can be stopped and tells how far it is; like lengths together."""
+        """Evaluate in batches of similar length, so that it can report progress and be stopped in between."""
         lengths = [prompt_length(policy.tokenizer, example) for example in self.examples]
         order = sorted(range(len(self.examples)), key=lengths.__getitem__)
         found: dict[int, list[Rollout]] = {}

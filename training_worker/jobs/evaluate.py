@@ -1,8 +1,8 @@
-"""Work: a policy on a benchmark, judged by the benchmark's own code. What is finished is kept and never asked again.
+"""Evaluation job: a policy on a benchmark, scored by the benchmark's own code. Finished items are stored and not rerun.
 
-Results belong to a project, so that two evaluations of the same policy there, asked alike, share them. A job that
-has a folder RESULTS of its own, as on a machine that joined, keeps them there: it begins with what is shared, and
-nobody else goes on from what it finds.
+Results belong to a project, so that evaluations of the same policy with the same settings share them. A job with its
+own folder RESULTS, as on an enrolled machine, stores them there: it starts from the shared results, but no other job
+continues from its own.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .job_context import OFTEN, Refused, Result, Stopped, Tell, known, parse_int
 from .policies import policy_folder
 from .settings import job_id
 
-OWN = {"project", "policy"}  # the rest of a specification are fields of Asked
-GIVEN = {"folder"}  # fields of Asked that a specification does not set
+OWN = {"project", "policy"}  # the rest of a specification are fields of EvaluationRequest
+GIVEN = {"folder"}  # fields of EvaluationRequest that a specification does not set
 LEAST = {"limit": 1, "trials": 1, "parallel": 1}
 MOST = 100  # items in one event
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    """Evaluate, or go on with it; asked to stop, finish the items that are under way."""
+    """Start or resume an evaluation; when asked to stop, finish the items in progress."""
     tell.progress(0, 0, "opening the benchmark and the policy")
     try:
         asked, data = settings(spec, folder), folder.absolute().parents[1]
@@ -65,7 +65,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
-    """The evaluation that is asked for. Raises Refused."""
+    """Return the evaluation that the specification asks for. Raises Refused."""
     names = {one.name for one in fields(EvaluationRequest)} - GIVEN
     known(spec, OWN | names)
     given = {name: value for name, value in spec.items() if name in names}
@@ -78,7 +78,7 @@ def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
     try:
         asked = loads(EvaluationRequest, json.dumps(given))
     except ValueError as error:
-        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
+        raise Refused(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
     require_permitted(asked.url)
     kinds = {option.name: option.kind for option in catalogue.known(asked.benchmark).options}
     options = {
@@ -89,30 +89,29 @@ def settings(spec: Mapping[str, Any], folder: Path) -> EvaluationRequest:
 
 
 def require_permitted(url: str) -> None:
-    """Refuse an endpoint that the operator has not named."""
+    """Raise Refused for an endpoint that the operator has not allowed."""
     if url and url not in endpoints():
         raise Refused(
-            f"{url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
-            "for the worker too."
+            f"{url} is not an allowed endpoint. The operator of the site can add it to {ENDPOINTS}, for the worker too."
         )
 
 
 def data_set(job: str, jobs: Path) -> str:
-    """The folder of the data set that a job made; "" for none. Raises Refused."""
+    """Return the folder of the dataset that a job made; "" for none. Raises Refused."""
     return str(jobs / job_id(job) / "out") if job else ""
 
 
 def plain(name: str, value: str) -> str:
-    """An option that leads nowhere a person at the browser may not go. Raises Refused."""
+    """Return an option's value. Raises Refused for a URL that is not allowed and a path outside the benchmarks."""
     if URL.match(value):
         require_permitted(value.strip())
     elif leads_out(value):
-        raise Refused(f"{name} must not lead out of the folder of the benchmarks, as {value!r} does.")
+        raise Refused(f"{name} must not point outside the folder of the benchmarks, as {value!r} does.")
     return value
 
 
 def is_aborted(report: Report) -> bool:
-    """Whether items were left that nobody tried, or nothing at all could be run; a few that could not are told."""
+    """Return whether items were left untried, or none could be run; a few items that could not are acceptable."""
     asked, run = sum(one.asked for one in report.categories), sum(one.run for one in report.categories)
     return asked - run > len(report.not_run) or (asked > 0 and run == 0)
 
@@ -120,13 +119,13 @@ def is_aborted(report: Report) -> bool:
 def explain_abort(report: Report) -> str:
     [(why, _)] = Counter(report.not_run.values()).most_common(1)
     return (
-        f"{len(report.not_run):,} items were tried and could not be run: {why.rstrip('.')}. That is no failure of the "
-        "model. Put it right, then resume: what is finished is kept."
+        f"{len(report.not_run):,} items could not be run: {why.rstrip('.')}. This is not a failure of the model. "
+        "Fix the cause, then resume: finished items are kept."
     )
 
 
 class Items:
-    """Tells finished items in batches, with what identifies the evaluation."""
+    """Reporter of finished items in batches, with the identity of the evaluation."""
 
     def __init__(self, tell: Tell, data: Path, kept: Path, shared: Path):
         self.tell, self.data, self.kept, self.shared = tell, data, kept, shared
@@ -156,7 +155,7 @@ class Items:
 
 
 def begin_with(shared: Path, own: Path) -> None:
-    """Take over what is shared, unless there are results of its own already."""
+    """Copy the shared results, unless the job already has its own."""
     if shared != own and not (own / FINISHED).exists() and (shared / FINISHED).is_file():
         own.mkdir(parents=True, exist_ok=True)
         for name in (IDENTITY, FINISHED):
@@ -164,7 +163,7 @@ def begin_with(shared: Path, own: Path) -> None:
 
 
 def describe_item(result: Finished, line: int) -> dict[str, Any]:
-    """An item in short (see EvaluationItem of the web side)."""
+    """Return a summary of an item (see EvaluationItem of the site)."""
     return {
         **{name: getattr(result, name) for name in ("item", "category", "passed", "value", "failure")},
         **{name: getattr(result, name) for name in ("steps", "tokens", "seconds")},

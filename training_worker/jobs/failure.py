@@ -1,4 +1,4 @@
-"""What went wrong, as a sentence that a person can act on; the traceback is in the log."""
+"""Explanations of errors, as sentences that a person can act on; the traceback is in the log."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from ..stage_cache import StageFailed
 from .job_context import Refused
 
 FULL_BYTES = 10_000_000
-CLOSED = "The worker was shut down; the job goes on when it is back."
-FULL = "The worker's disk is full. Make room, then resume: what is done is kept."
+CLOSED = "The worker was shut down; the job resumes when it is back."
+FULL = "The worker's disk is full. Free space, then resume: finished work is kept."
 GPU_MEMORY = (
     "The GPU ran out of memory. Lower the prompts, the group or the completion tokens, train with LoRA (lora_rank), "
     "set micro_batch to 1 or turn gradient_checkpointing on, and launch the run again."
 )
 MEMORY = "The worker ran out of memory. Use fewer prompts or smaller groups, or a machine with more memory."
-KILLED = (
-    "Processes of the job were killed again and again; the system may have run out of memory. What is done is kept."
-)
+KILLED = "Processes of the job were killed repeatedly; the system may have run out of memory. Finished work is kept."
 NO_TRAINER = "This worker cannot train: torch is not installed. Run `make setup` without TORCH=0, then resume."
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def explain(error: BaseException | None, folder: Path) -> str:
-    """The sentence; "" for no error on a disk with room. Raises nothing."""
+    """Explain an error in a sentence; "" if there is no error and the disk has space. Raises nothing."""
     match error:
         case NoRoom():
-            return f"{error} Then resume: what is done is kept."
+            return f"{error} Then resume: finished work is kept."
         case Refused() | UnreadableData() | StageFailed():  # a StaleExample among them
             return str(error)
         case MemoryError():
@@ -42,9 +40,9 @@ def explain(error: BaseException | None, folder: Path) -> str:
         case ModuleNotFoundError(name="torch"):
             return NO_TRAINER
         case OSError() if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-            return f"The worker may not write to {error.filename or folder}. Give it the right to, then resume."
+            return f"The worker has no permission to write to {error.filename or folder}. Grant it, then resume."
     if is_full(folder) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-        return FULL  # libraries tell a full disk in words of their own
+        return FULL  # libraries report a full disk in their own words
     if "CUDA" in str(error) and "out of memory" in str(error):
         return GPU_MEMORY
     if any(words in str(error).lower() for words in OUT_OF_MEMORY):
@@ -52,11 +50,11 @@ def explain(error: BaseException | None, folder: Path) -> str:
     if error is None:
         return ""
     first = (str(error).strip().splitlines() or [""])[0][:300]
-    return f"Something unforeseen happened ({type(error).__name__}: {first}). The log has the details."
+    return f"Unexpected error ({type(error).__name__}: {first}). See the log for details."
 
 
 def killed(number: signal.Signals) -> str:
-    """What to say of a child that a signal ended which we did not send."""
+    """Explain a child that was ended by a signal which the supervisor did not send."""
     why = " The system may have run out of memory." if number == signal.SIGKILL else ""
     return f"The job's process was ended by {number.name}.{why}"
 

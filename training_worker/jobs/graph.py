@@ -1,4 +1,4 @@
-"""Work: the dependency graph of all tools, its edges proven by execution."""
+"""Graph job: the dependency graph of all tools, with edges verified by execution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..prove.graph import graph_path, load_or_build
 from ..stage_cache import StageFailed, only_one
 from .job_context import Refused, Result, Tell, known
 
-TURN = 0.5  # seconds between two tries to have the folder of graphs to ourselves
+TURN = 0.5  # seconds between two tries to lock the folder of graphs
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     known(spec, set())
     graph = shared_graph(folder, tell)
     if not graph.number_of_edges():
-        raise Refused("No edge of the graph could be proven; the servers cannot be chained.")
+        raise Refused("No dependency between tools could be verified; the servers cannot be chained.")
     shutil.copyfile(graph_path(cache(folder)), folder / "out" / "graph.json")
     created = sum(data["created"] for _, _, data in graph.edges(data=True))
     implicit = sum(kind == "implicit" for _, _, kind in graph.edges(data="kind"))
@@ -33,12 +33,12 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def cache(folder: Path) -> Path:
-    """All jobs share one graph per version of the servers' code; it lies beside their folders."""
+    """Return the folder of graphs, beside the jobs' folders: one per version of the servers' code, for all jobs."""
     return folder.parent.parent / "graph"
 
 
 def shared_graph(folder: Path, tell: Tell) -> nx.DiGraph:
-    """Built by one job, while others that need it wait."""
+    """Return the shared graph, built by one job while others that need it wait."""
     count = tell.counting("pairs of tools, run in forked sessions")
     count(0, 0)
     with ExitStack() as held:

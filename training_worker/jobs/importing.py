@@ -1,4 +1,4 @@
-"""Work: a data set of a file that somebody gave, read line by line in this child, where it can do no harm."""
+"""Import job: a dataset from an uploaded file, read line by line in this child process, where it can do no harm."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..prove.trajectory import UnreadableData, file_digest
 from .job_context import Refused, Result, Tell, known
 
 BENCHMARKS = "benchmarks"  # in the data folder
-UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
+UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the uploaded file, and its unpacked content
 
 
 def make_progress_callback(tell: Tell, size: int) -> Callable[[int, int], None]:
-    """Says how far into the `size` bytes of lines it is, and how long it takes yet; of other files how many rows."""
+    """Return a callback that reports the position in `size` bytes of lines and the time left, or else the rows read."""
     began = tell.clock()
 
     def say(rows: int, read: int) -> None:

@@ -1,4 +1,4 @@
-"""What all kinds of work share: how they tell, how they stop, and how they refuse."""
+"""Context that all kinds of jobs share: how they report events, stop, and refuse."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ..trainer.stopping import Stop
 from .console import Report
 from .spool import SpoolWriter
 
-SPEC = "spec.json"  # in the job's folder: what is asked
+SPEC = "spec.json"  # in the job's folder: the specification
 WORKER = "PROVE_WORKER"  # in the child's environment: the name of the worker that started it
-FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
+FAILED, STOPPED = 1, 75  # the child's exit codes; the parent reports a stop, because it knows the reason
 OFTEN = 1.0  # seconds between two reports of progress
 Result = dict[str, Any]
 log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """Work that cannot be done as asked; the message says why and what to do."""
+    """Refusal of work that can't be done as specified; the message says why and what to do."""
 
 
 class Stopped(Exception):
-    """Work that was left where it stands, because that was asked for."""
+    """Exception that leaves the work unfinished, because a stop was requested."""
 
 
 class Tell:
-    """Report events of an attempt, and progress at most once in OFTEN seconds of `clock`.
+    """Reporter of an attempt's events, and of progress at most once in OFTEN seconds of `clock`.
 
-    Where work reports its progress, it can be stopped.
+    Work can be stopped where it reports progress.
     """
 
     def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int, clock: Callable[[], float] = time.monotonic):
@@ -40,7 +40,7 @@ class Tell:
         self.reported_at = -OFTEN
         self.reached: tuple[float, str] = (0.0, "")  # `done` and `line` of the last report in which all was done
         self.report = Report()
-        self.beside: dict[str, Any] = {}  # what else every report of progress has
+        self.beside: dict[str, Any] = {}  # further data in every progress event
 
     def __call__(self, kind: Kind, **data: Any) -> None:
         """Store the event for the site, and log it. Raises OSError when the disk is full."""
@@ -49,7 +49,7 @@ class Tell:
             log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
-        """Report how far it is, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""
+        """Report progress, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""
         if self.stop.requested:
             raise Stopped
         at, complete = self.clock(), done >= total > 0
@@ -59,10 +59,10 @@ class Tell:
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
-        """A callback for work that counts; `before` and `after` are what was done and what is left besides.
+        """Return a progress callback for work that counts; `before` and `after` are done and left in addition.
 
-        Its pace is that since its first word: what was done then may have been there from before. There is none to
-        speak of while less than a hundredth is done: the start of processes would count as work.
+        The pace is measured from its first call, because items done by then may be from an earlier attempt. There is no
+        estimate while less than a hundredth is done, because the start of processes would count as work.
         """
         first: tuple[float, int] | None = None
 
@@ -78,15 +78,15 @@ class Tell:
 
 
 def known(spec: Mapping[str, Any], names: set[str]) -> None:
-    """Refuse a specification that asks for something this worker does not know."""
+    """Raise Refused for a specification with settings that this worker does not know."""
     if unknown := sorted(set(spec) - names):
-        raise Refused(f"This worker does not know {', '.join(unknown)}. It knows {', '.join(sorted(names))}.")
+        raise Refused(f"Unknown settings: {', '.join(unknown)}. Known settings: {', '.join(sorted(names))}.")
 
 
 def parse_int(
     spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None
 ) -> int:
-    """A whole number of a specification. Raises Refused."""
+    """Return a whole number of a specification. Raises Refused."""
     value = spec.get(name, default)
     if type(value) is int and value >= least and (most is None or value <= most):
         return value

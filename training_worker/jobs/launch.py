@@ -1,7 +1,7 @@
-"""A run on several processes: accelerate's configuration is written into the run, and its launcher started.
+"""Launcher of a run on several processes: writes accelerate's configuration into the run and starts its launcher.
 
-The settings say how many processes there are on all machines together; which machine this is, its operator says:
-PROVE_MACHINES (how many), PROVE_MACHINE (0 is the first), PROVE_MAIN_ADDRESS and PROVE_MAIN_PORT (of the first).
+The settings give the number of processes on all machines together. The operator of each machine sets PROVE_MACHINES
+(their number), PROVE_MACHINE (0 is the first), PROVE_MAIN_ADDRESS and PROVE_MAIN_PORT (of the first).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..trainer.stopping import Stop
 from .job_context import SPEC
 
 FILE, FIRST = "accelerate.yaml", "first.pid"
-TURN = 0.2  # seconds between two looks at the launcher
+TURN = 0.2  # seconds between two checks of the launcher
 FSDP = {
     "fsdp_version": 2,
     "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
@@ -33,24 +33,24 @@ DEEPSPEED = {"gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
 
 
 def is_first() -> bool:
-    """Whether this process tells events and writes files: the only one, or the first of several."""
+    """Return whether this process reports events and writes files: it is the only one, or the first of several."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def processes(folder: Path) -> int:
-    """How many processes a job asks for that are not started yet: 1 when it needs no launcher."""
+    """Return how many processes a job needs that are not started yet: 1 if it needs no launcher."""
     if "WORLD_SIZE" in os.environ:
         return 1
     try:
         order = json.loads((folder / SPEC).read_text("utf-8"))
         asked = order["spec"].get("processes", 1) if order["kind"] == "run" else 1
     except (OSError, ValueError, KeyError, AttributeError):
-        return 1  # it is for the work to say what is wrong with it
+        return 1  # the work reports what is wrong with the specification
     return asked if type(asked) is int else 1
 
 
 def configuration(spec: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """What accelerate is told of a run with these settings on this machine."""
+    """Return accelerate's configuration for a run with these settings on this machine."""
     sharding = spec.get("sharding", "ddp")
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
@@ -75,7 +75,7 @@ def configuration(spec: Mapping[str, Any], environment: Mapping[str, str] = os.e
 
 
 def as_yaml(values: Mapping[str, Any], indent: str = "") -> str:
-    """Plain YAML of names, numbers, texts and one level of nesting."""
+    """Return plain YAML of names, numbers, texts and one level of nesting."""
     lines = []
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -86,7 +86,7 @@ def as_yaml(values: Mapping[str, Any], indent: str = "") -> str:
 
 
 def launch(folder: Path, attempt: int, stop: Stop) -> int:
-    """Start all processes of this machine and wait for them; its exit code. Who asks to stop is passed on."""
+    """Start all processes of this machine and wait for them. Return the exit code. Passes on a request to stop."""
     spec = json.loads((folder / SPEC).read_text("utf-8"))["spec"]
     file = folder / "out" / FILE
     file.parent.mkdir(exist_ok=True)
@@ -103,7 +103,7 @@ def launch(folder: Path, attempt: int, stop: Stop) -> int:
 
 
 def ask(folder: Path) -> bool:
-    """Ask the first process to stop after this step, once it is there: it decides for all of them."""
+    """Ask the first process, which decides for all, to stop after this step. Return False if it is not there yet."""
     try:
         os.kill(int((folder / FIRST).read_text("utf-8")), signal.SIGTERM)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What an attempt at a job computes on, told when it starts."""
+"""Device that an attempt of a job computes on, reported when it starts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA
 
 
 def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] = DRIVERS) -> str:
-    """`cpu`, or the name of the GPU. torch is imported only for what loads a model, and where a GPU has a driver."""
+    """Return `cpu` or the name of the GPU. Imports torch only if the job loads a model and there is a GPU driver."""
     kind, spec = order.get("kind"), order.get("spec", {})
     loads = kind in ("run", "sft", "trial") or (kind == "evaluate" and spec.get("source") == "folder")
     if not loads or spec.get("device", "auto") == "cpu" or not any(driver.exists() for driver in drivers):
         return "cpu"
     try:
         return gpu_of(str(kind), spec, folder)
-    except (Refused, UnreadableData, OSError, ImportError):  # the work meets it again, and says so in a sentence
+    except (Refused, UnreadableData, OSError, ImportError):  # the work fails for the same reason, and reports it
         return "cpu"
 
 
 def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
-    """The name of the GPU that the work takes, or `cpu`. Raises Refused, UnreadableData and ImportError."""
+    """Return the name of the GPU that the work uses, or `cpu`. Raises Refused, UnreadableData and ImportError."""
     from ..trainer.device import device_of, is_there, name_of
     from . import run, sft
 

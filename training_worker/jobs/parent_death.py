@@ -1,4 +1,4 @@
-"""A process that does not outlive the one it works for, and takes with it what it started."""
+"""Parent-death handling: a process does not outlive its parent, and takes the processes that it started with it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Have this process killed as soon as its parent is gone; the leader of a process group, with the whole group.
+    """Have this process killed as soon as its parent is gone, and with it the process group that it leads, if any.
 
-    `parent` is who that was when this process was started. Call it before any thread is started.
+    `parent` is the parent's id when this process was started. Call this before any thread is started.
     """
     parent = parent or os.getppid()
     if sys.platform != "linux":
         threading.Thread(target=outlast, args=(parent,), daemon=True).start()
         return
     leads = os.getpgrp() == os.getpid()
-    if leads:  # a death signal of our own, because SIGKILL would leave us no moment for the others
+    if leads:  # SIGHUP as death signal, because SIGKILL would leave no time to kill the rest of the group
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         threading.Thread(target=await_hangup, daemon=True).start()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGHUP if leads else signal.SIGKILL)
-    if os.getppid() != parent:  # it was gone before we asked
+    if os.getppid() != parent:  # the parent was gone before the request
         end()
 
 

@@ -1,4 +1,4 @@
-"""The policy that a run starts from: the shipped one, a model of the configured roots, or what another run left."""
+"""Policy that a run starts from: the shipped one, a model of the configured roots, or one that another run left."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .job_context import Refused
 
 
 def called(checkpoint: str | None) -> str:
-    return {None: "its policy", BEST: "its best checkpoint"}.get(checkpoint, str(checkpoint))
+    return {None: "The policy", BEST: "The best checkpoint"}.get(checkpoint, str(checkpoint))
 
 
 def policy_folder(name: Any, jobs: Path) -> Path:
-    """`warm`, `run:<job>`, `run:<job>/checkpoint-<step>`, `run:<job>/best`, or a model's name.
+    """Return the folder of `warm`, `run:<job>`, `run:<job>/checkpoint-<step>`, `run:<job>/best`, or a model's name.
 
     `jobs` holds the jobs' folders; the best is the kept checkpoint with the highest held-out reward. Raises Refused.
     """
@@ -26,8 +26,8 @@ def policy_folder(name: Any, jobs: Path) -> Path:
         folder = left_by(jobs / job, checkpoint)
         if folder is None:
             raise Refused(
-                f"What run {job} left is not here: {called(checkpoint)}. A run keeps its last two checkpoints, and "
-                "the best of those it measured on held-out worlds."
+                f"{called(checkpoint)} of run {job} is missing on this machine. A run keeps its last two checkpoints "
+                "and the best by held-out reward."
             )
         return folder
     try:

@@ -1,4 +1,4 @@
-"""The rollouts of a run at work: told step by step, and brought to the storage, whose absence stops nothing."""
+"""Rollouts of a run in progress: reported step by step and uploaded to the storage, whose outage stops nothing."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ..prove.store.uploader import Courier, News
 from ..prove.trajectory import UnreadableData
 from .job_context import Refused, Tell
 
-PATIENCE = 10.0  # seconds that the storage gets at the end of a run for what it lacks
+PATIENCE = 10.0  # seconds for pending uploads at the end of a run
 
-WELL = "The storage answers again, and has all rollouts."
+WELL = "The rollout storage is reachable again and has all rollouts."
 
 
 class Storing:
-    """One attempt's line to the storage; without a storage the files stay where they are. Raises Refused."""
+    """Upload of one attempt's rollouts; without a storage the files stay where they are. Raises Refused."""
 
     def __init__(self, folder: Path, job: str, step: int, tell: Tell):
         self.folder, self.tell, self.said = RolloutFolder(folder), tell, News(0)
         try:
             storage = configured()
         except StorageFailed as error:
-            raise Refused(f"{error} Set it right where the worker is started, then resume.") from None
+            raise Refused(f"{error} Fix this where the worker is started, then resume.") from None
         self.courier = Courier(folder, storage / job / "rollouts", step) if storage else None
 
     def tell_before(self, step: int) -> None:
-        """The rollouts of the steps so far: the attempt before may not have lived to tell them."""
+        """Report the rollouts of the steps so far, because the attempt before may have died before it reported them."""
         for known in self.folder.steps():
             try:
                 if known <= step and self.folder.file(known).suffix == ".parquet":
                     self.tell("rollouts", **self.folder.describe(known))
             except UnreadableData as error:
-                print(f"The rollouts of step {known} are not told again: {error}", flush=True)
+                print(f"The rollouts of step {known} cannot be reported again: {error}", flush=True)
 
     def on_stored(self, told: Mapping[str, Any]) -> None:
-        """The rollouts of a step are in the folder."""
+        """Report the rollouts of a step, which are now in the folder, and have them uploaded."""
         self.tell("rollouts", **told)
         if self.courier:
             self.start(self.courier)
@@ -46,19 +46,19 @@ class Storing:
             self.say(self.courier.news)
 
     def finish(self) -> None:
-        """Give the storage a while for what it lacks; the rest waits for the next attempt, or for `store`'s command."""
+        """Wait a while for pending uploads; the rest waits for the next attempt, or for the command of `store`."""
         if self.courier:
             self.start(self.courier)
             self.say(self.courier.finish(PATIENCE))
 
     def start(self, courier: Courier) -> None:
-        """Not before the folder was rewound: what is void by then is not to be brought."""
+        """Start the uploads, after the folder was rewound, so that discarded rollouts are not uploaded."""
         if not courier.is_alive():
             courier.start()
 
     def say(self, news: News) -> None:
-        """Tell that the storage is away, and that it is back; not how many wait each time."""
+        """Report that the storage became unreachable or reachable, but not each change of the waiting files."""
         if news.error != self.said.error:
             self.tell("storage", waiting=news.waiting, error=news.error)
-            print(f"{news.error} {news.waiting} files wait here." if news.error else WELL, flush=True)
+            print(f"{news.error} {news.waiting} files wait to be uploaded." if news.error else WELL, flush=True)
             self.said = news

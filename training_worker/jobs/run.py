@@ -1,4 +1,4 @@
-"""Work: one GRPO run, and how much better it made the policy on worlds it has not seen."""
+"""GRPO job: one run, and its effect on the policy's reward in held-out worlds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ABOVE_0 = ("learning_rate", "temperature", "minutes")
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    """Train, then evaluate before and after; a later attempt goes on from the newest checkpoint."""
+    """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
     from ..trainer.policy import load_tokenizer
@@ -38,7 +38,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     config = settings(spec, folder)
     every = parse_int(spec, "evaluate_every", 0, default=20)
     if config.sharding in ("fsdp", "zero3"):
-        every = 0  # no process has the whole model, and the first one alone evaluates
+        every = 0  # no process has the whole model, and only the first one evaluates
     policy, most = load_tokenizer(config.policy), parse_int(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
@@ -66,7 +66,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
-    """The run that is asked for. Raises Refused."""
+    """Return the run that the specification asks for. Raises Refused."""
     from ..trainer.grpo_config import GRPORun
 
     return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
@@ -78,7 +78,7 @@ def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:
 
 
 def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> int:
-    """What earlier attempts did up to the step this one goes on from, which it gives: they may not have told it."""
+    """Report again what earlier attempts did, as they may not have reported it. Return the step to resume from."""
     from ..trainer.run_folder import RunFolder
 
     folder = RunFolder(config.out)
@@ -87,7 +87,7 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
     tell("rewound", step=step)
     for line in folder.lines() if folder.metrics.exists() else ():
         if line["step"] <= step:
-            tell.spool.write("step", **line)  # which the log has from the attempt before
+            tell.spool.write("step", **line)  # the log has it from the attempt before
     watch.rewind(step)
     if start:
         tell("checkpoint", step=step, bytes=size_of(start.folder))
@@ -95,9 +95,9 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
 
 
 class EventAdapter:
-    """Passes on what the trainer tells, and how long it will still take."""
+    """Adapter that reports the trainer's events and the remaining time."""
 
-    headline = "reward"  # the metric that stands in the line of progress
+    headline = "reward"  # the metric in the progress line
 
     def __init__(self, tell: Tell, pace: Pace, storing: Storing | None = None):
         self.tell, self.pace, self.storing = tell, pace, storing
@@ -115,9 +115,9 @@ class EventAdapter:
 
     def progress(self, line: Mapping[str, Any]) -> None:
         if self.tell.stop.requested:
-            return  # the trainer sees it too, and writes a checkpoint first
+            return  # the trainer sees the request too, and writes a checkpoint first
         found = line.get(self.headline)
-        told = f"{self.headline} {found:.2f}" if found is not None else "no rollout that could be scored"
+        told = f"{self.headline} {found:.2f}" if found is not None else "no scored rollout"
         text = f"step {line['step']} of at most {self.pace.config.max_steps}, {told}"
         self.tell.progress(**self.pace.reading(text))
 

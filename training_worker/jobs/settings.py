@@ -1,4 +1,4 @@
-"""The settings of a training run as a job's specification gives them: known, in range, and with its files in place."""
+"""Settings of a training run from a job's specification, checked for known names, ranges and existing files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .policies import policy_folder
 
 Run = TypeVar("Run")
 
-OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # what both kinds of run take beside their fields
+OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # settings of both kinds of run besides their fields
 GIVEN = {"policy", "data", "out"}  # fields that a specification does not set
 
 
@@ -28,13 +28,13 @@ def run_of(
     above_0: Collection[str],
     defaults: Mapping[str, Any] | None = None,
 ) -> Run:
-    """The run that is asked for, a dataclass of this kind; whole numbers are at least `least`. Raises Refused."""
+    """Return the run of a specification, a dataclass of this kind; `least` has minima. Raises Refused."""
     names = {one.name for one in fields(kind)} - GIVEN  # type: ignore[arg-type]
     known(spec, OWN | names)
     policy = policy_folder(spec.get("policy", "warm"), folder.parent)
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
-        raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
+        raise Refused("The dataset's files are missing. Create a dataset, then launch the run on it.")
     check(data)
     given = {**(defaults or {}), **{name: value for name, value in spec.items() if name in names}}
     paths = {"policy": policy, "data": data, "out": folder / "out"}
@@ -43,7 +43,7 @@ def run_of(
     try:
         run = loads(kind, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
     except ValueError as error:
-        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
+        raise Refused(f"Invalid settings: {'; '.join(str(error).splitlines()[1:3])}") from None
     for name in above_0:
         if (value := getattr(run, name)) is not None and not value > 0:
             raise Refused(f"{name} must be more than 0, not {value}.")
@@ -54,4 +54,4 @@ def job_id(value: Any) -> str:
     try:
         return str(uuid.UUID(value))
     except (ValueError, TypeError, AttributeError):
-        raise Refused(f"dataset must be the id of the job that made the data set, not {value!r}.") from None
+        raise Refused(f"dataset must be the id of the job that made the dataset, not {value!r}.") from None

@@ -1,6 +1,6 @@
-"""Work: one supervised run on demonstrations, and how much better it made the policy on worlds it has not seen.
+"""SFT job: one supervised run on demonstrations, and its effect on the policy's reward in held-out worlds.
 
-It is told and measured like a GRPO run (see run.py), so that the two can be laid side by side.
+It is reported and measured like a GRPO run (see run.py), so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ABOVE_0 = ("learning_rate", "minutes")
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    """Train, then evaluate before and after; a later attempt goes on from the newest checkpoint."""
+    """Train, then evaluate before against after; a later attempt resumes from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
@@ -57,7 +57,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 class SFTEventAdapter(EventAdapter):
-    """The same with the loss, and with the number of steps that the epochs come to."""
+    """Event adapter that shows the loss, and takes the number of steps in the epochs from the trainer."""
 
     headline = "loss"
 
@@ -68,7 +68,7 @@ class SFTEventAdapter(EventAdapter):
 
 
 def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
-    """The run that is asked for. Raises Refused."""
+    """Return the run that the specification asks for. Raises Refused."""
     from ..trainer.sft_config import SupervisedRun
 
     return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

@@ -1,7 +1,7 @@
-"""Helping with a data set: its job asks for shards over the broker, and any worker that is free makes one.
+"""Shard requests of a dataset job: it asks for shards over the broker, and any free worker makes one.
 
-What is asked names the file that is to come of it. A worker with other code, or one that does not see the job's folder,
-says so and leaves it; the job is not told, since it relies on nobody.
+A request names the file to be made. A worker with different code, or without access to the job's folder, logs that and
+ignores the request; the job is not notified, because it does not rely on other workers.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .failure import explain
 
 MAKE_SHARD = "training_worker.make_shard"
 AGAIN = 30.0  # seconds until a broker that did not answer is tried again
-OTHER_CODE = "Not helping with job %s: it is done with other code than this worker has. Start the worker anew."
-OTHER_FOLDER = "Not helping with job %s: %s is not here. Set PROVE_DATA to one folder that all workers share."
+OTHER_CODE = "Not helping with job %s: it runs with different code than this worker. Restart the worker."
+OTHER_FOLDER = "Not helping with job %s: %s does not exist here. Set PROVE_DATA to one folder that all workers share."
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Order:
-    """A shard of a job's data set that somebody may make; `name` is its file's, `graph` that of the graph beside it."""
+    """Request for a shard of a job's dataset; `name` is the shard's file, `graph` the file of the graph beside it."""
 
     job: str
     attempt: int
@@ -43,20 +43,20 @@ class Order:
 
 
 class Helpers:
-    """Whoever listens to the broker: asked for shards of one attempt at a job."""
+    """Requests for shards of one attempt of a job, to any worker that listens to the broker."""
 
     def __init__(self, app: Celery, job: str, attempt: int):
         self.app, self.job, self.attempt = app, job, attempt
         self.broker, self.silent_until = connect(), 0.0
 
     def __call__(self, draws: Draws, shard: Shard) -> bool:
-        """Whether the broker took it."""
+        """Request a shard. Return whether the broker took the request."""
         if time.monotonic() < self.silent_until:
             return False
         name, graph = shard.path.name, draws.graph_file(shard.path.parent).name
         order = dumps(Order(self.job, self.attempt, name, graph, draws.recipe, draws.split, shard.tasks))
         try:
-            self.broker.ping()  # before Celery does, which would wait for long
+            self.broker.ping()  # fails fast, while Celery would wait for long
             self.app.send_task(MAKE_SHARD, kwargs={"order": order}, queue="synthesis", retry=True, retry_policy=ONCE)
         except Exception as error:  # kombu lets through the errors of whichever transport it uses
             log.warning("The broker does not answer (%s); going on without helpers.", error)
@@ -66,7 +66,7 @@ class Helpers:
 
 
 def make_shard(data: Path, text: str) -> None:
-    """Make what is asked for, unless nobody needs it any more."""
+    """Make the requested shard, unless it is no longer needed."""
     try:
         order = loads(Order, text)
     except ValidationError:
@@ -77,11 +77,11 @@ def make_shard(data: Path, text: str) -> None:
         return
     if not job.is_dir():
         return say_once(OTHER_FOLDER, order.job, job)
-    if not folder.is_dir():  # it is done
+    if not folder.is_dir():  # the job is done
         return
     try:
         draws = draws_of(folder / order.graph, dumps(order.recipe), order.split)
-    except LookupError:  # it was done meanwhile
+    except LookupError:  # the job ended meanwhile
         return
     shard = Shard.of(draws, order.tasks, folder)
     if shard.path.name != order.name:
@@ -89,14 +89,14 @@ def make_shard(data: Path, text: str) -> None:
     try:
         if not shard.path.exists():
             shard.make(draws)
-    except FileNotFoundError:  # it was done meanwhile
+    except FileNotFoundError:  # the job ended meanwhile
         return
     except OSError as error:
         log.warning("Not helping with job %s: %s", order.job, explain(error, folder))
 
 
 def needed(order: Order) -> bool:
-    """Whether the attempt still goes on, as far as the broker knows."""
+    """Return whether the attempt is still running, as far as the broker knows."""
     word = word_of(broker(), order.job)
     return word is None or (word.attempt == order.attempt and not word.stop)
 
@@ -108,7 +108,7 @@ def broker() -> redis.Redis:
 
 @lru_cache(maxsize=1)
 def draws_of(graph: Path, recipe: str, split: Split) -> Draws:
-    """Kept from one shard to the next. Raises LookupError when the graph is not there."""
+    """Load the draws, cached from one shard to the next. Raises LookupError if the graph is missing."""
     return Draws.load(graph, loads(Recipe, recipe), split)
 
 

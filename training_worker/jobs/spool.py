@@ -1,4 +1,4 @@
-"""An attempt's events on disk: the child appends, the parent reads on from where it was."""
+"""Event spool of an attempt on disk: the child appends events, the parent reads the new ones."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def spool_path(folder: Path, attempt: int) -> Path:
 
 
 class SpoolWriter:
-    """Appends events, each whole or not at all; goes on counting where the file ends."""
+    """Writer that appends events, each completely or not at all, and continues the numbers of an existing file."""
 
     def __init__(self, path: Path):
         reader = SpoolReader(path)
         self.path, self.last = path, len(reader.read())
         if path.exists():
-            os.truncate(path, reader.offset)  # a line that was cut short
+            os.truncate(path, reader.offset)  # removes a line that was cut short
 
     def write(self, kind: Kind, **data: Any) -> Event:
-        """Raises OSError when the disk is full; the event is then not in the file."""
+        """Append an event. Raises OSError if the disk is full; the event is then not in the file."""
         event = Event(self.last + 1, now(), kind, finite(apart(data) if kind in MEASURED else data))
         line = (json.dumps(event.as_json(), allow_nan=False) + "\n").encode()
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -45,14 +45,14 @@ class SpoolWriter:
 
 
 class SpoolReader:
-    """Reads what was appended since the last time, but not a line that a kill cut short. `events[i]` has seq i + 1."""
+    """Reader of appended events, except for a last line that a kill cut short. `events[i]` has seq i + 1."""
 
     def __init__(self, path: Path):
         self.path, self.offset = path, 0
         self.events: list[dict[str, Any]] = []
 
     def read(self) -> list[dict[str, Any]]:
-        """Every event so far."""
+        """Read new events. Return every event so far."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self.offset)

@@ -1,4 +1,4 @@
-"""What looks after the child: starts it, passes on what it tells, stops it when asked, and tells how it ended."""
+"""Supervisor of the child process: starts it, delivers its events, stops it on request, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .job_context import SPEC, STOPPED, WORKER
 from .spool import ENDED, SpoolReader, SpoolWriter, spool_path
 
 ROOT = Path(__file__).parents[2]
-TURN = 0.5  # seconds between two looks at the child
-LOCK_PATIENCE = 30.0  # seconds an older attempt gets to let go of the folder
+TURN = 0.5  # seconds between two checks of the child
+LOCK_PATIENCE = 30.0  # seconds to wait for an older attempt to release the folder
 DELIVERY_PATIENCE = 600.0  # seconds to deliver the last events after the child's end
 CLOSING_PATIENCE = 5.0  # the same, when the worker is being shut down
 
 
 class Attempt:
-    """One attempt at one job. `closing` says whether the worker of this name is being shut down."""
+    """One attempt of a job. `closing` tells whether the worker of this name is being shut down."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Attempt:
         self.stopping = ""  # "", "after_step", "now" or "closing"
 
     def run(self) -> bool:
-        """Do the attempt, once: who asks again finds it claimed, or ended and only to be delivered.
+        """Run the attempt once; if it is requested again, it is claimed, or ended and its events are delivered.
 
-        Whether there was anything to do: False when it is somebody else's, or nobody wants it any more.
+        Return whether there was anything to do: False if another process has claimed it, or it was superseded.
         """
         if not self.is_ours():
             return False
@@ -71,7 +71,7 @@ class Attempt:
         return True
 
     def is_ours(self) -> bool:
-        """Whether nobody else is at this attempt. A claim from this machine is void when nobody holds the folder."""
+        """Return whether no other process runs this attempt. A claim from this machine counts only if its lock is held."""
         host = socket.gethostname()
         holder = self.delivery.claim(who := f"{host}:{os.getpid()}")
         return holder == who or (holder.startswith(f"{host}:") and not self.is_held())
@@ -84,7 +84,7 @@ class Attempt:
             return True
 
     def hold(self, held: ExitStack) -> bool:
-        """Take the job's folder once no older attempt has it; False when it is not to be had, or not ours any more."""
+        """Lock the job's folder once no older attempt has it. Return False after a timeout, or if superseded."""
         until = time.monotonic() + LOCK_PATIENCE
         while time.monotonic() < until and not self.delivery.superseded():
             with suppress(StageFailed):
@@ -95,7 +95,7 @@ class Attempt:
         return False
 
     def work(self) -> bool:
-        """From the child's start to its end; False when a later attempt took over."""
+        """Run the child from start to end. Return False if a later attempt took over."""
         try:
             child = self.start()
         except OSError as error:
@@ -114,7 +114,7 @@ class Attempt:
     def start(self) -> subprocess.Popen[bytes]:
         (self.folder / SPEC).write_text(json.dumps(self.work_order), "utf-8")
         options = [f"--attempt={self.attempt}", f"--parent={os.getpid()}"]
-        console.write(self.folder, f"attempt {self.attempt} at {self.work_order['kind']} begins")
+        console.write(self.folder, f"attempt {self.attempt} of {self.work_order['kind']} job started")
         with (self.folder / LOG).open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "training_worker.jobs", str(self.folder), *options],
@@ -127,7 +127,7 @@ class Attempt:
             )
 
     def look_after(self, child: subprocess.Popen[bytes]) -> bool:
-        """Until the child ends; True when a later attempt has taken over."""
+        """Watch the child until it ends. Return True if a later attempt has taken over."""
         while child.poll() is None:
             self.delivery.pass_on()
             console.trim(self.folder / LOG)
@@ -143,7 +143,7 @@ class Attempt:
         return False
 
     def stop(self, child: subprocess.Popen[bytes], level: str) -> None:
-        """Kill it now, or ask it, once, to stop after this step."""
+        """Kill the child now, or ask it once to stop after this step."""
         if level == "now":
             self.stopping = level
             kill(child)
@@ -152,7 +152,7 @@ class Attempt:
             child.terminate()
 
     def how_it_ended(self, code: int) -> tuple[Ended, str]:
-        """The end of a child that has not told it itself."""
+        """Return the final state and error of a child that has not reported them itself."""
         if self.stopping == "closing":
             return "interrupted", CLOSED
         if self.stopping or code == STOPPED:
@@ -173,12 +173,12 @@ class Attempt:
         console.write(self.folder, console.describe(ENDED, data), "ERROR" if state in ("failed", "lost") else "INFO")
         try:
             SpoolWriter(self.reader.path).write(ENDED, **data)
-        except OSError:  # a full disk; the web side hears it all the same
+        except OSError:  # a full disk; the site still gets the event
             self.reader.events.append(Event(len(self.reader.events) + 1, now(), ENDED, data).as_json())
 
 
 def kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child and whatever it started."""
+    """Kill the child and all processes that it started."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import psutil
+import torch
 from transformers import TrainerCallback
 
 from . import distributed
@@ -13,12 +15,57 @@ from .best_checkpoint import Best
 from .device import plain
 from .grpo_config import GRPORun
 from .grpo_trainer import NotFinite, is_finite
-from .machine import Machine
 from .metrics import Metrics, update_metrics
 from .rollout_collector import Player
 from .run_folder import Checkpoint, RunFolder
 from .step_timing import stepped
 from .stopping import Patience, Stop
+
+# Machine metrics of a training run: cores, memory and, where there is one, the GPU.
+
+MEGA = 1e6
+
+
+class Machine:
+    """Readings since the previous one; the first covers the time since construction."""
+
+    def __init__(self) -> None:
+        self.process = psutil.Process()
+        psutil.cpu_percent()  # the first call only sets the start of the next measurement
+        self.marked, self.busy = time.perf_counter(), self.cpu_seconds()
+
+    def cpu_seconds(self) -> float:
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+    def reading(self) -> dict[str, float]:
+        """Return metrics by the names of prove/metrics; those of a GPU only where torch has one."""
+        now, busy = time.perf_counter(), self.cpu_seconds()
+        cores = (busy - self.busy) / max(1e-9, now - self.marked)
+        self.marked, self.busy = now, busy
+        return {
+            "cpu_process": cores,
+            "cpu_machine": psutil.cpu_percent() / 100,
+            "memory": self.process.memory_info().rss / MEGA,
+            "memory_machine": psutil.virtual_memory().percent / 100,
+            **gpu(),
+        }
+
+
+def gpu() -> dict[str, float]:
+    """Return load and memory of the GPUs; nothing without a GPU, and no load without NVML's Python package."""
+    if not torch.cuda.is_available():
+        return {}
+    free, total = torch.cuda.mem_get_info()
+    peak = torch.cuda.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    found = {"gpu_memory": (total - free) / MEGA, "gpu_memory_peak": peak / MEGA}
+    try:
+        loads = [torch.cuda.utilization(device) for device in range(torch.cuda.device_count())]
+    except (ModuleNotFoundError, RuntimeError):
+        return found
+    return {**found, "gpu_load": sum(loads) / len(loads) / 100}
+
 
 Event = dict[str, Any]
 OnEvent = Callable[[Event], None]

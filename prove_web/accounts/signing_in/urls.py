@@ -10,8 +10,8 @@ from django.urls import path
 
 from ..permissions import anyone, signed_in
 from ..views import password_changed
-from . import data_export, delete_account, pages, session_pages
-from .passkeys import PasskeySignInPage
+from . import pages, views
+from .views import PasskeySignInPage
 
 sign_in = anyone(pages.SignInPage.as_view())
 
@@ -27,9 +27,9 @@ urlpatterns = [
     path("account/", pages.account, name="account"),
     path("account/", pages.account, name="mfa_index"),
     path("account/", pages.account, name="mfa_list_webauthn"),
-    path("account/sessions/", session_pages.sessions, name="account-sessions"),
-    path("account/data/", data_export.account_data, name="account-data"),
-    path("account/close/", delete_account.account_close, name="account-close"),
+    path("account/sessions/", views.sessions, name="account-sessions"),
+    path("account/data/", views.account_data, name="account-data"),
+    path("account/close/", views.account_close, name="account-close"),
     path("account/password/", signed_in(pages.PasswordPage.as_view()), name="password"),
     path("account/password/changed/", password_changed, name="password-changed"),
     path("account/confirm/", signed_in(reauthenticate), name="account_reauthenticate"),

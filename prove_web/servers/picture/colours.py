@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest
@@ -11,15 +13,45 @@ from django.http import HttpRequest
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from prove_web.experiments.tools import Tool, tools_of
-from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.metrics import TOOLS
 
 from ..catalogue import MARKS, entries
 from ..graph_queries import Edge, Names, Node, Proven
 from ..views.parts import typed
 from . import legend
-from .coverage import coverage
 from .legend import Swatch
+
+# How many conversations of a data set call each tool, and how many use each edge.
+
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Counts of conversations, of `examples` in all."""
+
+    examples: int
+    tools: Counter[str]
+    edges: Counter[Names]
+
+
+def coverage(dataset: Dataset) -> Coverage:
+    """Counted once for a data set: what is in it does not change."""
+    return counted(dataset.pk, dataset.trajectories.count())
+
+
+@lru_cache(maxsize=8)
+def counted(dataset: int, examples: int) -> Coverage:
+    """A conversation uses an edge when its ground truth has a step that needs what an earlier one gave."""
+    rows = Trajectory.objects.filter(dataset_id=dataset).exclude(tools="").order_by()
+    tools, edges = Counter[str](), Counter[Names]()
+    for named, needs, steps in rows.values_list("tools", "record__edges", "record__steps").iterator(BATCH):
+        tools.update({*named.split(",")})
+        calls = [[call["name"] for call in step["calls"]] for step in steps]
+        edges.update({(a, b) for giver, taker in needs for a in calls[giver] for b in calls[taker]})
+    return Coverage(examples, tools, edges)
+
 
 OFFERED = 100  # data sets and runs to choose from, the newest
 MARK_LOOKS = dict(zip(MARKS, (legend.READ, legend.WRITE, legend.DESTRUCTIVE), strict=True))

@@ -8,15 +8,143 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Q
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.db.models import Max, Q
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
 
+from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.permissions import Action, in_project
+from prove_web.live.models import Job, JobEvent, State
+from prove_web.review.blinding import Blind
 
+from ..dataset_card import card
+from ..filters import TrajectoryFilter
+from ..forecast import NoForecast, drops, forecast
+from ..forms import OF_A_CHAIN, NewDataset
+from ..lineage import lineage
+from ..list_params import parse_search, tidy
+from ..listing import lines
 from ..models import Dataset
-from ..stats import Mix, mix
+from ..paging import SORTS, order_of, page_of
+from ..stats import Mix, mix, stats
+from ..text_stats import language
+from .finding import one_of
+
+# Making a data set in the browser: the form, and beside it what the data set will be like.
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def dataset_new(request: Any) -> HttpResponse:
+    """`?chain=` for one about a chain of tools, `?tools=` (several times, or with commas) for more about some tools."""
+    form = NewDataset(request.project, request.POST or None, initial=about(request.GET))
+    if request.method == "POST" and form.is_valid():
+        return redirect(form.launch(request.project, request.user))
+    return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def about(asked: QueryDict) -> dict[str, Any]:
+    """What a form about one chain, or about some tools, begins with; about neither it is as it is."""
+    if chain := asked.get("chain", "").replace("\0", "")[:400]:
+        return {"chain": chain, **OF_A_CHAIN}
+    named = ",".join(asked.getlist("tools")).split(",")
+    tools = [name for name in dict.fromkeys(named) if name in TOOLS]
+    servers = {TOOLS[name][0].name for name in tools}
+    own = {"tools": ",".join(tools), "servers": [name for name in SERVERS if name in servers], **OF_A_CHAIN}
+    return own if tools else {}
+
+
+@in_project(Action.LAUNCH)
+@require_GET
+def dataset_forecast(request: Any) -> HttpResponse:
+    """What the form as it stands would make."""
+    return render(request, "trajectories/forecast.html", foreseen(request))
+
+
+def foreseen(request: HttpRequest | Any) -> dict[str, Any]:
+    form = NewDataset(request.project, request.GET)
+    if not form.is_valid():
+        return {"problem": "Correct the fields to see an estimate.", "errors": form.errors}
+    try:
+        return {"forecast": forecast(form.spec())}
+    except NoForecast as why:
+        return {"problem": str(why)}
+
+
+# The page of one data set: what is in it, or how far its making is.
+
+
+@in_project(Action.VIEW)
+@require_GET
+def dataset(request: Any, dataset: int) -> HttpResponse:
+    found = one_of(request.project, dataset)
+    newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
+    if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows are there
+        return unfinished(request, found)
+    if request.GET.get("part") == "progress":
+        return again()
+    if request.GET.get("part") == "language":
+        return render(request, "trajectories/language.html", {"language": language(found, newest)})
+    if not request.htmx and "" in request.GET.values():
+        return redirect(f"{request.path}?{tidy(request.GET.dict())}".removesuffix("?"))
+    filled = stats(found, newest)
+    blind = Blind(request.user, request.project)
+    narrowed = TrajectoryFilter(request.GET, dataset=found, blind=blind)
+    narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
+    order = order_of(request.GET, blind=blind)
+    page = page_of(request.project, narrowed.qs, request.GET, order)
+    typed = parse_search(request.GET)
+    context = {
+        "dataset": found,
+        "job": found.job,
+        "stats": filled,
+        "filter": narrowed,
+        "query": typed,
+        "fault": narrowed.fault,
+        "covered": narrowed.covered,
+        "marked": narrowed.fault and narrowed.fault.around(typed),
+        "narrowed": narrowed.narrowed,
+        "page": page,
+        "lines": lines(page, blind),
+        "order": order.name,
+        "sorts": SORTS,
+        "link": narrowed.address,
+        "sought": narrowed.address,
+        "lineage": lineage(found),
+        "card": card(found.job.result),
+    }
+    response = render(request, "trajectories/dataset.html", context)
+    if request.htmx:
+        response["HX-Push-Url"] = f"{request.path}?{narrowed.address}".removesuffix("?")
+    return response
+
+
+def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
+    """The page of a data set that has no trajectories: its job is not done, failed, or they are being loaded."""
+    job = found.job
+    newest = JobEvent.objects.filter(job=job).order_by("-id").values_list("id", flat=True).first()
+    made = mix(job.result)
+    loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
+    context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **load_progress(job)}
+    if loading:
+        context["kept"] = found.trajectories.count()
+    if request.GET.get("part") != "progress":
+        return render(request, "trajectories/dataset_unfinished.html", context)
+    return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)
+
+
+def load_progress(job: Job) -> dict[str, Any]:
+    """How many conversations the job has made by now, and why it dropped the rest."""
+    events = JobEvent.objects.filter(job=job, attempt=job.attempt, kind="progress", data__has_key="kept")
+    data = events.order_by("-id").values_list("data", flat=True).first() or {}
+    return {"kept": data.get("kept"), "drops": drops(data.get("dropped", {}))}
+
+
+def again() -> HttpResponse:
+    """Have the whole page asked for anew: it is another one now."""
+    return HttpResponse(headers={"HX-Refresh": "true"})
+
 
 DATASETS_PER_PAGE = 25
 

@@ -5,20 +5,90 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse
+from django.db.models import Max
+from django.http import HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from prove_web.accounts import saved_views
-from prove_web.accounts.permissions import Action, in_project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.models import State
+from prove_web.parse_int import parse_digits
 from prove_web.review.blinding import Blind
 
+from ..detail_context import reading
+from ..filters import TrajectoryFilter
+from ..linked import links
 from ..list_params import ALL, address, parse_search
 from ..listing import facets, lines
+from ..metadata import row_of
 from ..paging import SORTS, order_of, page_of
+from ..prev_next import neighbours
+from ..samples import SIZE, sample
 from ..search import search
 from ..search.completing import complete
+from ..stats import stats
+from .finding import one_of, one_trajectory
+
+# The page of one trajectory with all that is known of it.
+
+
+@in_project(Action.VIEW)
+@require_GET
+def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
+    found = one_trajectory(request.project, dataset, example)
+    waiting = Blind(request.user, request.project)
+    around = neighbours(request.GET, found, waiting)
+    context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), "around": around}
+    blind = waiting.since(found) is not None
+    if found.parent and waiting.since(found.parent) is not None:
+        found.parent = None  # that somebody mended it is not told before one's own review
+    context |= reading(found, blind=blind)
+    context |= links(request, found, context["example"], blind=blind)
+    return render(request, "trajectories/trajectory.html", context)
+
+
+# The page of a random sample of a data set: whole conversations to read one after the other.
+
+SEEDS = 1_000_000_000
+
+
+@in_project(Action.VIEW)
+@require_safe
+def dataset_sample(request: ProjectRequest, dataset: int) -> HttpResponse:
+    """`?seed=` draws the sample; the other fields are those of the data set's list and narrow what it is drawn from."""
+    found = one_of(request.project, dataset)
+    newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
+    if newest is None or found.loading_at or found.job.state != State.DONE:
+        return redirect(found)
+    narrowed = TrajectoryFilter(request.GET, dataset=found, blind=Blind(request.user, request.project))
+    seed = parse_digits(request.GET.get("seed", "")) or 0
+    sampled, count = sample(narrowed.qs, seed)
+    typed = parse_search(request.GET)
+    context = {
+        "dataset": found,
+        "difficulties": stats(found, newest).difficulties,
+        "query": typed.strip(),
+        "narrowed": narrowed.narrowed,
+        "link": narrowed.address,
+        "fault": narrowed.fault,
+        "covered": narrowed.covered,
+        "marked": narrowed.fault and narrowed.fault.around(typed),
+        "sample": sampled,
+        "count": count,
+        "seed": seed,
+        "another": another(narrowed.address, seed) if count > SIZE else "",
+    }
+    return render(request, "trajectories/sample.html", context)
+
+
+def another(address: str, seed: int) -> str:
+    """Return the query string of the next sample."""
+    query = QueryDict(address, mutable=True)
+    query["seed"] = str((seed + 1) % SEEDS)
+    return query.urlencode()
+
 
 USUAL = "-made"
 PAGE = "trajectories"

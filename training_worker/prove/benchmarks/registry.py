@@ -100,9 +100,7 @@ def making(count: int) -> tuple[Option, ...]:
             "comma-separated, or all; empty: those that the policy was trained on, or all if unknown",
         ),
         Option("candidates", "maximum number of tools per conversation, 8 to 64", "24"),
-        Option(
-            "manner", "user language: paper (the paper's recipe) or plain (the small policy's training)", "paper"
-        ),
+        Option("manner", "user language: paper (the paper's recipe) or plain (the small policy's training)", "paper"),
     )
 
 

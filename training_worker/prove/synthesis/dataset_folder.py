@@ -99,9 +99,7 @@ def write(
 def free(folder: Path, replacing: bool) -> None:
     """Raise Taken for a folder with a finished dataset, unless it is being replaced."""
     if not replacing and (folder / MANIFEST).exists():
-        raise Taken(
-            f"{folder} holds a finished dataset. Name another folder with --out, or replace it with --replace."
-        )
+        raise Taken(f"{folder} holds a finished dataset. Name another folder with --out, or replace it with --replace.")
 
 
 def drawn(report: Report, imported: int) -> Drawn:

@@ -95,8 +95,7 @@ def replayed(where: WorldRef, calls: Sequence[ManualCall]) -> Iterator[str]:
     for number, made in enumerate(calls, 1):
         reply = world.call(made.tool, made.arguments)
         if not reply.ok:
-            why = reply.data["message"]
-            raise Rejected(f"In a fresh world, {made.tool} (selected call {number}) is refused: {why}")
+            raise Rejected(f"In a fresh world, {made.tool} (selected call {number}) fails: {reply.data['message']}")
         if reply.text != made.text:
             raise Rejected(
                 f"In a fresh world, {made.tool} (selected call {number}) has a different result than in the session. "

@@ -1,7 +1,7 @@
-"""Origins of the argument values of an example: a user turn, an earlier observation, or a default of the schema.
+"""Resolver of the origins of an example's argument values: a user turn, an earlier observation, or a schema default.
 
-Everything is read off the example, the tools' types and schemas, and the servers' phrases. No plan is needed, so that
-an example can be checked that was edited or made elsewhere.
+It uses only the example, the tools' types and schemas, and the servers' phrases. No plan is needed, so edited and
+imported examples can be checked, too.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Path = tuple[str | int, ...]
 Span = tuple[int, int]
 
 SEARCH_PARAMETERS = frozenset({"query", "words", "pattern"})
-SMALL = 12  # whole numbers up to here coincide so easily that an observation must show them under the parameter's name
-FEWEST_LETTERS = 4  # of a search word that may be the beginning of a word that is said
+SMALL = 12  # whole numbers up to here coincide easily, so an observation must show them under the parameter's name
+FEWEST_LETTERS = 4  # of a search word that may be the beginning of a word in the text
 MOST_FILLINGS = 24  # ways to fill one name of an entity from one row
 
 MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -67,7 +67,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class ObservedLeaf:
-    """A value in an observation: the keys and positions that lead to it in the observation of a call of a step."""
+    """A value in the observation of a call of a step; `path` has the keys and positions that lead to it."""
 
     step: int
     call: int
@@ -79,8 +79,8 @@ class Origin:
     """The origin of one leaf value of a call's arguments.
 
     `path` leads to the leaf inside the argument of `parameter`, () where the argument is the leaf. `where` is a span of
-    a user turn or a place in an observation, None for a default. `description` says what singles an entity out;
-    `compared` is the step that shows the numbers by which it does.
+    a user turn or a place in an observation, None for a default. `description` says what identifies an entity;
+    `compared` is the step that shows the compared numbers, if any.
     """
 
     step: int
@@ -95,25 +95,27 @@ class Origin:
 
 
 def resolve(example: Example) -> list[Origin]:
-    """Return the origin of every leaf value of every ground-truth argument; values without one are left out."""
+    """Return the origins of all leaf values of ground-truth arguments, without values that have none."""
     return [found for found in trace(example) if isinstance(found, Origin)]
 
 
 def unresolved(example: Example) -> list[str]:
-    """Return one sentence for each leaf value of the ground truth that nothing before its call gives."""
+    """Return a message for each leaf value of the ground truth that has no origin before its call."""
     return [found for found in trace(example) if isinstance(found, str)]
 
 
 def find_winners(example: Example) -> Iterator[tuple[int, int, int]]:
-    """Yield (step, call, compared step) for each id that follows from numbers which an earlier step shows of several
-    entities: "the one with the lower balance"."""
+    """Yield (step, call, compared step) for each id that follows from a comparison of several entities' numbers.
+
+    An earlier step shows these numbers, as for "the one with the lower balance".
+    """
     for found in trace(example):
         if isinstance(found, Origin) and found.compared is not None:
             yield found.step, found.call, found.compared
 
 
 def trace(example: Example) -> Iterator[Origin | str]:
-    """Yield for each leaf value of the ground truth, in order, its origin or a sentence saying why it has none."""
+    """Yield for each leaf value of the ground truth, in order, its origin or a message why it has none."""
     conversation = Conversation(example)
     for step, one in enumerate(example.steps):
         for nth, call in enumerate(one.calls):
@@ -130,10 +132,10 @@ def trace(example: Example) -> Iterator[Origin | str]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """Facts about a tool's parameter: its id type ("" for none), how its values are said, and its default.
+    """Facts about a tool's parameter: its id type ("" for none), the phrases for its values, and its default.
 
-    `choice` is true of enumerations and booleans, `search` of the words of a search. `seen` is the field whose values
-    it is best filled with.
+    `choice` is true for enumerations and booleans, `search` for the words of a search. `seen` is the field whose values
+    suit it best.
     """
 
     server: str = ""
@@ -177,7 +179,7 @@ class Use:
 
 @cache
 def describe_parameter(tool: str, name: str) -> Parameter:
-    """Return what is known about a parameter of a tool of the catalogue."""
+    """Return the facts about a parameter of a tool of the catalogue."""
     server, found = TOOLS[tool]
     schema = found.input_schema["properties"].get(name, {})
     searching = tool.startswith(("search_", "find_")) or name in SEARCH_PARAMETERS
@@ -196,7 +198,7 @@ def describe_parameter(tool: str, name: str) -> Parameter:
 
 
 def describe_imported(example: Example, tool: str, name: str) -> Parameter:
-    """Return what the schema of an imported example's tool says about a parameter."""
+    """Return the facts about a parameter from the schema of an imported example's tool."""
     schema = next((one.parameters for one in example.tools if one.name == tool), {}).get("properties", {}).get(name, {})
     choice = "enum" in schema or schema.get("type") == "boolean"
     return Parameter(has_default="default" in schema, default=schema.get("default"), choice=choice)
@@ -204,7 +206,7 @@ def describe_imported(example: Example, tool: str, name: str) -> Parameter:
 
 @cache
 def load_phrases(server: str) -> Phrases:
-    """Return a server's phrases; none where it has no file that can be read."""
+    """Return a server's phrases; empty where it has no readable file."""
     try:
         return load(SERVERS[server].folder)
     except PhraseError:
@@ -225,7 +227,7 @@ def iterate_leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a text. `unit` says whether a currency or the word cents is beside it."""
+    """A number in a text. `unit` says whether a currency or the word cents is next to it."""
 
     amount: Decimal
     unit: Literal["", "currency", "cents"]
@@ -233,14 +235,14 @@ class Number:
     end: int
 
     def means(self, value: int | float, money: bool) -> bool:
-        """Whether it says a value, for money one in cents whose sign people leave out."""
+        """Return whether it says a value; a value of money is in cents, and its sign may be left out."""
         if self.unit == "currency":
             return money and self.amount * 100 in (value, -value)
         return (money or not self.unit) and self.amount == Decimal(str(value))
 
 
 class Utterance:
-    """A user turn, prepared for searches in `text`: lower case and plain quotes, with all positions as they were."""
+    """A user turn, prepared for searches in `text`: lower case and plain quotes, with unchanged positions."""
 
     def __init__(self, turn: int, original: str, today: str):
         self.turn, self.today = turn, today
@@ -259,12 +261,12 @@ class Utterance:
         return tuple(TOKEN.findall(self.text))
 
     def find(self, way: str) -> Span | None:
-        """Return where the text first has some words, in lower case, as words of their own."""
+        """Return where the text first has some lower-case words, bounded by word boundaries."""
         start = word(self.text, way)
         return (start, start + len(way)) if start >= 0 else None
 
     def find_all(self, way: str) -> Iterator[Span]:
-        """Yield every place where the text has some words, in lower case, as words of their own."""
+        """Yield every place where the text has some lower-case words, bounded by word boundaries."""
         start = 0
         while way and (start := self.text.find(way, start)) >= 0:
             around = max(start - 2, 0)
@@ -273,7 +275,7 @@ class Utterance:
             start += 1
 
     def find_value(self, value: Json, phrases: ValuePhrases) -> tuple[Span, ...]:
-        """Return where the text says a value, in one span for each way in which it does; () where it does not."""
+        """Return the spans in which the text says a value, one per form; () where it does not."""
         key = (type(value), value, id(phrases))
         if key not in self.cache:
             self.cache[key] = tuple(self.search_value(value, phrases))
@@ -301,7 +303,7 @@ class Utterance:
             yield from (span for span in [self.find(f"{article} {phrases.unit[0].lower()}")] if span)
 
     def extend_to_unit(self, one: Number, unit: tuple[str, str] | None) -> Iterator[Span]:
-        """Yield the span with the unit behind the number where there is one, then that of the number alone."""
+        """Yield the span of the number with a unit after it, if any, then that of the number alone."""
         endings = [f" {name.lower()}" for name in unit or ()] + (["%"] if unit and unit[0] == "percent" else [])
         for ending in endings:
             if self.text.startswith(ending, one.end):
@@ -309,12 +311,12 @@ class Utterance:
         yield one.start, one.end
 
     def find_wordings(self, value: Json, phrases: ValuePhrases) -> tuple[str, ...]:
-        """Return the words by which the text says a value."""
+        """Return the words with which the text says a value."""
         return tuple(dict.fromkeys(self.text[start:end] for start, end in self.find_value(value, phrases)))
 
 
 def read_number(found: re.Match[str]) -> Number:
-    """Return what a match of NUMBER with digits or a number word says."""
+    """Return the number of a match of NUMBER with digits or a number word."""
     amount = Decimal(found["digits"].replace(",", "")) if found["digits"] else Decimal(WORDS[found["word"].lower()])
     cents = found["cents"] or found["few"]
     beside = found["before"] or found["after"] or found["behind"]
@@ -323,7 +325,7 @@ def read_number(found: re.Match[str]) -> Number:
 
 @lru_cache(maxsize=65_536)
 def spell_text(value: str, today: str) -> tuple[str, ...]:
-    """Return the forms in which people say a text, a choice, a date or a date-time, in lower case."""
+    """Return the lower-case forms in which users say a text, a choice, a date or a date-time."""
     plain = " ".join(value.translate(PLAIN).lower().split())
     forms = [plain, plain.replace("_", " ")]
     if DATED.match(value):
@@ -335,7 +337,7 @@ def spell_text(value: str, today: str) -> tuple[str, ...]:
 
 
 def spell_date(value: str, today: str) -> Iterator[str]:
-    """Yield how people say a date or a date-time; the day alone for midnight."""
+    """Yield the forms in which users say a date or a date-time; also only the day for midnight."""
     for way in ways_to_say(value, today):
         day, at, time = way.lower().partition(" at ")
         dated = re.fullmatch(r"(\d+) (\w+) (\d{4})", day)
@@ -378,7 +380,7 @@ class Naming:
 
 @cache
 def load_naming(server: str, id_type: str) -> Naming | None:
-    """Return how a server's phrases name the entities of an id type; None where they do not."""
+    """Return the ways a server's phrases name the entities of an id type; None where there are none."""
     phrases = load_phrases(server)
     entity = phrases.entities.get(id_type)
     if entity is None:
@@ -408,7 +410,7 @@ def list_superlatives(entity: EntityPhrases) -> Iterator[Superlative]:
 
 @cache
 def find_choice_fields(tool: str) -> frozenset[str]:
-    """Return the names of the fields of a tool's result that hold one of a few fixed texts."""
+    """Return the names of the fields of a tool's result that have one of a few fixed texts."""
     return frozenset(walk_choices(TOOLS[tool][1].result_type))
 
 
@@ -428,7 +430,7 @@ def walk_choices(hint: Any, name: str = "") -> Iterator[str]:
 class Candidate:
     """An entity that an observation shows: its id type, its id and the fields of the row that contains the id.
 
-    `field` is the field that holds the id: "id" in a row of the entity's own. `path` leads to the id.
+    `field` is the field with the id: "id" in the entity's own row. `path` leads to the id.
     """
 
     type: str
@@ -470,7 +472,7 @@ def walk_field(hint: Any, row: dict[str, Any], name: str, path: Path) -> Iterato
 
 @cache
 def find_id_type(hint: Any) -> str | None:
-    """Return the id type of a field that holds ids alone: one, perhaps none, or a list of them."""
+    """Return the id type of a field that contains only ids: one, an optional one, or a list of them."""
     hint = bare(hint)
     if isinstance(hint, NewType):
         return hint.__name__
@@ -480,7 +482,7 @@ def find_id_type(hint: Any) -> str | None:
 
 
 class Observation:
-    """The observation of one call, parsed when first needed."""
+    """The observation of one call, parsed on first use."""
 
     def __init__(self, step: int, call: int, tool: str, arguments: dict[str, Json] | None, text: str):
         self.step, self.call, self.tool = step, call, tool
@@ -500,7 +502,7 @@ class Observation:
 
     @cached_property
     def paths(self) -> dict[tuple[str, Json], list[Path]]:
-        """The paths of each leaf value, by the kind of JSON value and the value."""
+        """Paths of each leaf value, by the kind of JSON value and the value."""
         found: dict[tuple[str, Json], list[Path]] = defaultdict(list)
         for path, value in iterate_leaves(self.result):
             found[get_kind(value), value].append(path)
@@ -508,7 +510,7 @@ class Observation:
 
     @cached_property
     def rows(self) -> tuple[Candidate, ...]:
-        """The rows with an id of their own."""
+        """Rows with their own id."""
         if self.tool not in TOOLS:
             return ()
         rows = rows_in(self.tool, self.result)
@@ -516,12 +518,12 @@ class Observation:
 
     @cached_property
     def ids(self) -> tuple[Candidate, ...]:
-        """Every id, with the row that directly contains it."""
+        """All ids, each with the row that directly contains it."""
         return tuple(walk_ids(TOOLS[self.tool][1].result_type, self.result)) if self.tool in TOOLS else ()
 
     @cached_property
     def subject(self) -> str:
-        """The only text among the arguments, as an id is; "" where there are several."""
+        """The only text among the arguments, usually an id; "" unless there is exactly one."""
         return next(iter(self.arguments)) if len(self.arguments) == 1 else ""
 
     def leaf(self, path: Path) -> ObservedLeaf:
@@ -539,9 +541,9 @@ class Observation:
         return next((path for path in found or () if not common or names & set(path[-1:])), None)
 
     def candidates(self, value: str) -> list[tuple[Candidate, ...]]:
-        """Return the sets of entities among which an id must be singled out: own rows first, then rows that hold it.
+        """Return the sets of entities among which an id must be identified: own rows first, then rows that contain it.
 
-        Entities that the call itself was made with do not count.
+        Entities in the call's own arguments do not count.
         """
         found = []
         for group in (self.rows, self.ids):
@@ -551,7 +553,7 @@ class Observation:
 
 
 def get_kind(value: Json) -> str:
-    """Return the JSON kind of a leaf; whole numbers and others are of one."""
+    """Return the JSON kind of a leaf; integers and other numbers are of the same kind."""
     return "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
 
 
@@ -565,7 +567,7 @@ class Fit:
 
 
 class Conversation:
-    """An example's user turns and observations, prepared to find where values come from."""
+    """An example's user turns and observations, prepared to find the origins of values."""
 
     def __init__(self, example: Example):
         self.steps = example.steps
@@ -577,7 +579,7 @@ class Conversation:
         ]
 
     def resolve_value(self, use: Use) -> Origin | str:
-        """Return the origin of a value, or a sentence saying why it has none."""
+        """Return the origin of a value, or a message why it has none."""
         if found := self.find_in_turns(use):
             return found
         if use.parameter.has_default and use.parameter.default == use.argument:
@@ -587,11 +589,11 @@ class Conversation:
         return self.find_leaf(use) or explain_missing(use)
 
     def turns_until(self, turn: int) -> list[Utterance]:
-        """The user turns up to one, the latest first."""
+        """Return the user turns up to one, the latest first."""
         return self.utterances[turn::-1]
 
     def observations_before(self, step: int) -> Iterator[Observation]:
-        """The observations of the steps before one."""
+        """Return the observations of the steps before one."""
         return (one for one in self.observations if one.step < step)
 
     def find_in_turns(self, use: Use) -> Origin | None:
@@ -605,7 +607,7 @@ class Conversation:
         return None
 
     def find_search_words(self, use: Use) -> Origin | None:
-        """Return the origin of a search whose words the user said, in any order and perhaps as beginnings of words."""
+        """Return the origin of a search whose words, or longer words starting with them, the user said in any order."""
         words = TOKEN.findall(use.value.lower())
         for utterance in self.turns_until(use.turn):
             if words and all(any(matches_beginning(token, one) for token in utterance.tokens) for one in words):
@@ -628,7 +630,7 @@ class Conversation:
         return None
 
     def is_known_folder(self, folder: str, use: Use) -> bool:
-        """Whether a folder was said or used before, or was shown and its last name said."""
+        """Return whether a folder was said or used before, or was shown and its last name said."""
         utterances, before = self.turns_until(use.turn), list(self.observations_before(use.step))
         if any(find_path_end(one, folder) for one in utterances) or any(folder in one.arguments for one in before):
             return True
@@ -647,7 +649,7 @@ class Conversation:
         return None
 
     def find_entity(self, use: Use) -> Origin | str:
-        """Return the origin of an id: an earlier observation shows it and the user's words single it out there."""
+        """Return the origin of an id that an earlier observation shows and the user's words identify there."""
         if found := self.find_compared(use):
             return found
         problem = ""
@@ -666,8 +668,10 @@ class Conversation:
         return problem or explain_missing(use)
 
     def find_compared(self, use: Use) -> Origin | str:
-        """Return the origin of the id of an entity that wins a comparison of earlier observations, or why it does not
-        win one; "" where the user does not speak of such a comparison."""
+        """Return the origin of the id of an entity that wins a comparison of earlier observations.
+
+        Return a message where it does not win, and "" where the user mentions no such comparison.
+        """
         for group in self.list_comparisons(use):
             turns = self.utterances[self.steps[group[0].step].turn : use.turn + 1]
             results = [one.result for one in group]
@@ -684,8 +688,10 @@ class Conversation:
         return ""
 
     def list_comparisons(self, use: Use) -> Iterator[list[Observation]]:
-        """Yield the observations of calls of one tool in one earlier step, of several entities with this one among
-        them; the latest first."""
+        """Yield groups of observations of one tool's calls in one earlier step, the latest first.
+
+        A group is about several entities, among them this one.
+        """
         groups: dict[tuple[int, str], list[Observation]] = defaultdict(list)
         for one in self.observations_before(use.step):
             groups[one.step, one.tool].append(one)
@@ -694,12 +700,12 @@ class Conversation:
                 yield group
 
     def is_used(self, turn: int, winner: Observation) -> bool:
-        """Whether a step of a turn, or a later one, uses the entity that an earlier observation is about."""
+        """Return whether a step of a turn, or a later one, uses the entity that an earlier observation is about."""
         later = [one for one in self.steps[winner.step + 1 :] if one.turn >= turn]
         return any(winner.subject == value for one in later for call in one.calls for value in single(call.arguments))
 
     def single_out(self, use: Use, one: Observation, entities: tuple[Candidate, ...]) -> str:
-        """Return what singles an id out among the entities of an observation; "" where nothing does."""
+        """Return what identifies an id among the entities of an observation; "" where nothing does."""
         ids = {entity.id for entity in entities}
         nouns = self.get_nouns(use, entities[0].type)
         if ids == {use.value}:
@@ -715,13 +721,13 @@ class Conversation:
         return found.nouns if found else (plain, f"{plain}s")
 
     def list_namings(self, use: Use, one: Observation, id_type: str) -> list[Naming]:
-        """The ways to name entities in the words of the server that shows them, and of the one that uses them."""
+        """Return the ways to name entities in the words of the server that shows them and of the one that uses them."""
         servers = dict.fromkeys(filter(None, (one.server, use.parameter.server)))
         types = dict.fromkeys((id_type, use.parameter.id_type))
         return [found for server in servers for kind in types if (found := load_naming(server, kind))]
 
     def describe_entities(self, use: Use, one: Observation, entities: tuple[Candidate, ...]) -> dict[str, str]:
-        """Return the words of the user that single out one of the entities, by its id; the latest come first."""
+        """Return by id the latest words of the user that identify one of the entities."""
         found: dict[str, str] = {}
         for utterance in self.turns_until(use.turn):
             fits = self.match_entities(utterance, use, one, entities)
@@ -740,7 +746,7 @@ class Conversation:
         yield from match_labels(utterance, entities, find_choice_fields(one.tool), self.get_nouns(use, kind))
 
     def match_names(self, utterance: Utterance, way: Naming, entities: Iterable[Candidate], step: int) -> Iterator[Fit]:
-        """Yield the spans that a name of an entity fits, filled with its fields."""
+        """Yield the spans that match a name of an entity, filled with its fields."""
         for name in way.templates:
             if all(text in utterance.text for text in name.texts):
                 for entity in entities:
@@ -751,7 +757,7 @@ class Conversation:
     def fill_template(
         self, utterance: Utterance, way: Naming, name: Template, fields: dict[str, Any], step: int
     ) -> Iterator[str]:
-        """Yield the texts that a name can have with the values of a row, as the user says these."""
+        """Yield the texts of a name filled with the values of a row in the user's words."""
         options = []
         for slot in name.slots:
             value = fields.get(slot)
@@ -769,7 +775,7 @@ class Conversation:
                 yield "".join(map("".join, zip(name.texts, (*values, ""), strict=True)))
 
     def find_references(self, utterance: Utterance, id: str, step: int) -> tuple[str, ...]:
-        """Return the names by which a text speaks of another entity, with the determiner before them."""
+        """Return the names with which a text refers to another entity, with the determiner before them."""
         found: list[str] = []
         for one in self.observations_before(step) if "-" in id or "@" in id else ():
             way = next((load_naming(one.server, row.type) for row in one.rows if row.id == id), None)
@@ -780,7 +786,7 @@ class Conversation:
         return tuple(dict.fromkeys(found))
 
     def describe_group(self, use: Use, entities: tuple[Candidate, ...], nouns: tuple[str, str]) -> str:
-        """Return which group of entities the calls of this turn use completely; "" where there is none."""
+        """Return the group of entities that the calls of this turn use completely; "" where there is none."""
         used = self.collect_values(use)
         if len(used) < 2:
             return ""
@@ -805,14 +811,14 @@ class Conversation:
 
 
 def match_superlatives(utterance: Utterance, way: Naming, entities: tuple[Candidate, ...]) -> Iterator[Fit]:
-    """Yield the spans that name the one entity with the largest or smallest value of a field."""
+    """Yield the spans that name the single entity with the largest or smallest value of a field."""
     for one in way.superlatives:
         if one.phrase in utterance.text and (winner := find_extreme(one, entities)):
             yield from (Fit(winner, *span) for span in utterance.find_all(one.phrase))
 
 
 def find_extreme(one: Superlative, entities: tuple[Candidate, ...]) -> str:
-    """Return the id of the entity that is alone in having the extreme value of a field; "" where there is none."""
+    """Return the id of the only entity with the extreme value of a field; "" where there is none."""
     values = [(entity.fields[one.field], entity.id) for entity in entities if entity.fields.get(one.field) is not None]
     kinds = {get_kind(value) for value, _ in values if not isinstance(value, list | dict)}
     if len(kinds) != 1 or any(isinstance(value, list | dict) for value, _ in values):
@@ -823,8 +829,7 @@ def find_extreme(one: Superlative, entities: tuple[Candidate, ...]) -> str:
 
 
 def find_rank(utterance: Utterance, results: list[Json], tool: str) -> tuple[str, bool, Span] | None:
-    """Return the number by which a text names one of the entities just compared, whether the largest is meant, and
-    where it says so."""
+    """Return the compared field that a text names, whether the largest value is meant, and the span; else None."""
     measures = load_phrases(TOOLS[tool][0].name).tools[tool].measures if tool in TOOLS else {}
     for field, measure in measures.items():
         if all(isinstance(one, dict) and type(one.get(field)) is int for one in results):
@@ -836,7 +841,7 @@ def find_rank(utterance: Utterance, results: list[Json], tool: str) -> tuple[str
 
 
 def find_best(group: list[Observation], field: str, largest: bool) -> Observation | None:
-    """Return the observation that alone shows the extreme number in a field; None for several currencies."""
+    """Return the only observation with the extreme number in a field; None for ties or several currencies."""
     numbers = [one.result[field] for one in group]
     best = (max if largest else min)(numbers)
     alike = len({one.result.get("currency") for one in group}) == 1
@@ -848,7 +853,7 @@ def match_labels(
 ) -> Iterator[Fit]:
     """Yield the spans that say a text field of an entity's row, a choice only together with a noun.
 
-    Where the row is not the entity's own, the user must also say which of its fields is meant; the noun does where
+    Where the row is not the entity's own, the user must also say which of its fields is meant; the noun suffices where
     several rows have that field.
     """
     holding = Counter(entity.field for entity in entities)
@@ -866,7 +871,7 @@ def match_labels(
 
 
 def list_labels(entity: Candidate) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a row that may name it: text fields but dates, the end of a path, a first name."""
+    """Yield the texts of a row that may name it: text fields except dates, the end of a path, a first name."""
     for name, value in entity.fields.items():
         if isinstance(value, str) and len(value) > 1 and value != entity.id and not DATED.match(value):
             yield name, value
@@ -879,7 +884,7 @@ def list_labels(entity: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def match_roles(utterance: Utterance, entities: tuple[Candidate, ...]) -> Iterator[Fit]:
-    """Yield the spans that name an entity by the field that holds it, as in "the host", where one entity is in it."""
+    """Yield the spans that name an entity by its field, as in "the host", where only one entity is in that field."""
     held: dict[str, set[str]] = defaultdict(set)
     for entity in entities:
         held[entity.field].add(entity.id)
@@ -891,7 +896,7 @@ def match_roles(utterance: Utterance, entities: tuple[Candidate, ...]) -> Iterat
 
 
 def select_unique(fits: Iterable[Fit]) -> dict[str, Span]:
-    """Return the first span that names one entity alone, by its id. A span inside another entity's does not count."""
+    """Return by id the first span that names only one entity. A span inside another entity's does not count."""
     spans: dict[Span, set[str]] = defaultdict(set)
     for fit in fits:
         spans[fit.start, fit.end].add(fit.id)
@@ -904,7 +909,7 @@ def select_unique(fits: Iterable[Fit]) -> dict[str, Span]:
 
 
 def speaks_of_several(utterance: Utterance, nouns: tuple[str, str]) -> bool:
-    """Return whether a turn speaks of several things of a kind: "both drafts to Hugo", but not "one of the drafts"."""
+    """Return whether a turn refers to several entities of a kind: "both drafts to Hugo", not "one of the drafts"."""
     one, several = (re.escape(noun.lower()) for noun in nouns)
     plural = rf"(?<!\bone of the )(?<!\bone of my )(?<!\bone of our )(?<!\bone of your )\b{several}\b"
     return bool(re.search(rf"{plural}|\b(?:all|both|each|every) (?:\w+ ){{0,3}}(?:{one}|ones?)\b", utterance.text))
@@ -925,7 +930,7 @@ def matches_beginning(token: str, one: str) -> bool:
 
 
 def find_path_end(utterance: Utterance, name: str) -> Span | None:
-    """Return where a text has the last names of a path that are not part of another path."""
+    """Return where a text has the last names of a path, not as part of another path."""
     for start, end in utterance.find_all(name.lower()):
         if utterance.text[start - 1 : start] not in ("/", ".") and not re.match(
             r"[./]\w", utterance.text[end : end + 2]

@@ -1,6 +1,6 @@
-"""Sample a live world through its read-only tools: the ids, labels and values that a query may be grounded on.
+"""Sampling of a live world through its read-only tools: ids, labels and values that ground a query.
 
-Nothing is read from the state behind the tools' back (paper, section 2, step 2); a PIN its owner knows by heart.
+The state is read only through tools (paper, section 2, step 2), except for PINs, which their owner knows by heart.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from mcp_servers.world import World
 from ..result_schema import EntityRef, find_entity_refs, values_in
 
 CALLS_PER_TOOL = 2
-FEWEST_ROWS = 3  # that somebody asks for at most
+FEWEST_ROWS = 3  # smallest `limit` that users ask for
 DAYS = {"soon": (1, 13), "past": (-60, -2), "years": (400, 3_000)}  # from now
 
 
 class StepRefused(Exception):
-    """A call that a plan needs and the world refuses."""
+    """A call that a plan needs but the world refuses."""
 
 
 class NothingFits(Exception):
-    """The world shows no value for a parameter: another chain or another world will do."""
+    """A plan that this world cannot serve, for example without a value for a parameter; others may work."""
 
 
 @dataclass
 class Context:
-    """What read-only tools showed, ids by type and plain values by field name; and the PINs the user knows by heart."""
+    """The ids by type and plain values by field name that read-only tools showed, and the PINs the user knows."""
 
     ids: dict[str, dict[str, EntityRef]] = field(default_factory=dict)
     values: dict[str, dict[Any, None]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Context:
 
 
 def sample(world: World, draw: Draw) -> Context:
-    """Call the read-only tools of a world: first those that need nothing, then those whose needs are known by then."""
+    """Call the read-only tools of a world: first those that need no ids, then those whose ids are known by then."""
     context = Context(secrets=world.known_by_heart())
     waiting = [tool for tool in world.tools().values() if not tool.writes]
     progress = True
@@ -61,7 +61,7 @@ def sample(world: World, draw: Draw) -> Context:
 
 
 def contexts(world: World, servers: Collection[str], epoch: int) -> Context:
-    """What some servers of a world show when it opens, each by its own tools, looked up anew in each epoch."""
+    """Return what some servers of a new world show, each through its own tools; each epoch samples again."""
     together = Context(secrets=world.known_by_heart())
     for server in servers:
         for type, found in context_of(world.seed, world.size, server, epoch).ids.items():
@@ -73,12 +73,12 @@ def contexts(world: World, servers: Collection[str], epoch: int) -> Context:
 
 @lru_cache(maxsize=2_048)
 def context_of(seed: int, size: str, server: str, epoch: int) -> Context:
-    """What one server shows; it is shared, and not to be changed."""
+    """Return what one server shows; the result is shared and must not be changed."""
     return sample(World.open(seed, (server,), size), Draw("context", seed, server, epoch))
 
 
 def look(world: World, tool: Tool, context: Context, draw: Draw) -> bool:
-    """Call one read-only tool a few times; whether it told anything."""
+    """Call a read-only tool a few times; return whether a call succeeded."""
     told = False
     for _ in range(CALLS_PER_TOOL if tool.required else 1):
         try:
@@ -100,9 +100,9 @@ def fill(
     world: World,
     optional: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Arguments for a tool: those given, and grounded values for the rest; NothingFits when there is none.
+    """Return arguments for a tool: those given, and grounded values for the rest. Raises NothingFits.
 
-    Of the optional parameters only those of `optional` are filled. Ids of one type differ between parameters.
+    Of the optional parameters, only those in `optional` are filled. Ids of one type differ between parameters.
     """
     arguments, used = dict(given), set(map(str, given.values()))
     schema = tool.input_schema
@@ -124,9 +124,9 @@ def value(
     used: set[str],
     days: str = "soon",
 ) -> Any:
-    """A grounded value for one parameter: an id or text the world shows, a choice, an example, a day or a moment.
+    """Return a grounded value for a parameter: an id or text of the world, a choice, an example, a day or a time.
 
-    `days` is where days lie: soon, in the past, or years ahead.
+    `days` is the range of days: soon, in the past, or years ahead. Raises NothingFits.
     """
     part = unwrap(part)
     if part.get("type") == "array":

@@ -1,7 +1,7 @@
-"""A shard: a portion of a data set's draws, kept in a file, so that any process may make it and none is lost by a stop.
+"""Shards: portions of a dataset's draws in files, so that any process may make them and interrupted work resumes.
 
-Its name says all that its content depends on, the code included: a file of that name is the right one whoever made
-it, and made twice it has the same bytes. So nobody needs to ask whether another process is at it.
+A shard's name identifies everything that its content depends on, including the code: a file of that name is valid
+whichever process made it, and made twice it has the same bytes. So processes need no coordination.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ..graph import read
 from ..trajectory import Example, Kind, Split, UnreadableData, read_lines, write_lines
 from .conversation import Recipe, make
 
-SHARDS = "shards"  # the folder of shards, in that of their data set
-SIZE = 25  # draws of a shard: about a second's work
+SHARDS = "shards"  # the folder of shards in the dataset's folder
+SIZE = 25  # draws per shard: about a second's work
 PROVE = Path(__file__).parents[1]
-Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its kind and the tool it is to be about
+Task = tuple[int, Kind | None, str | None]  # index, kind and target tool of a conversation
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one draw: a conversation or none, and why trials were dropped."""
+    """The result of one draw: a conversation or None, and the reasons of dropped trials."""
 
     example: Example | None
     dropped: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Draws:
-    """What all draws of a split are made with."""
+    """The common settings of all draws of a split."""
 
     graph: nx.DiGraph
     recipe: Recipe
@@ -49,7 +49,7 @@ class Draws:
 
     @classmethod
     def load(cls, graph: Path, recipe: Recipe, split: Split) -> Draws:
-        """With the graph that is left in a file. Raises LookupError when it is not there."""
+        """Load the graph from a file. Raises LookupError when it does not exist."""
         if (found := read(graph)) is None:
             raise LookupError(graph)
         return cls(found, recipe, split)
@@ -63,14 +63,14 @@ class Draws:
 
     @cached_property
     def key(self) -> str:
-        """Names everything that a draw depends on, but its task."""
+        """Digest of everything that a draw depends on, except its task."""
         return digest([own_code(), nx.node_link_data(self.graph, edges="edges"), asdict(self.recipe), self.split])
 
     def graph_file(self, folder: Path) -> Path:
         return folder / f"graph-{self.key}.json"
 
     def leave_graph(self, folder: Path) -> Path:
-        """A file with the graph, for processes that start with nothing."""
+        """Write the graph to a file for worker processes, and return its path."""
         path = self.graph_file(folder)
         own = own_name(path)
         write_lines(own, [nx.node_link_data(self.graph, edges="edges")])
@@ -80,7 +80,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Shard:
-    """Some draws, and the file that they are in when they are made."""
+    """Some draws, and the file that contains them once they are made."""
 
     path: Path
     tasks: tuple[Task, ...] = field(compare=False)
@@ -91,7 +91,7 @@ class Shard:
         return cls(folder / name, tuple(tasks))
 
     def read(self) -> list[Result] | None:
-        """What was drawn, task by task; None when it is not made. A file that a crash left torn is removed."""
+        """Return the results in the order of the tasks; None when not made. Removes an incomplete file."""
         try:
             drawn = list(read_lines(Result, self.path))
         except FileNotFoundError:
@@ -104,7 +104,7 @@ class Shard:
         return drawn
 
     def make(self, draws: Draws) -> None:
-        """Draw, and write it down, whole or not at all. Raises OSError when it cannot be written."""
+        """Make the draws and write them atomically. Raises OSError when writing fails."""
         own = own_name(self.path)
         write_lines(own, draws.make(self.tasks))
         own.replace(self.path)
@@ -116,19 +116,19 @@ def in_shards(tasks: Sequence[Task], draws: Draws, folder: Path) -> list[Shard]:
 
 @contextmanager
 def open_shard_folder(folder: Path) -> Iterator[Path]:
-    """A folder for shards, for this process alone to coordinate; removed at the end, but kept when work is broken off.
+    """Open a folder for shards exclusively; it is removed at the end, but kept when the work is interrupted.
 
-    Raises StageFailed when another process holds it.
+    Raises StageFailed when another process uses it.
     """
     with only_one(folder):
         yield folder
-        away = own_name(folder)  # at once: a late helper may still write to it
+        away = own_name(folder)  # renamed first, since a late helper may still write to it
         folder.replace(away)
         rmtree(away)
 
 
 def own_name(path: Path) -> Path:
-    """A name beside it that no other process has."""
+    """Return a unique name next to a path."""
     return path.with_name(f"{path.name}.{uuid4().hex}")
 
 
@@ -138,5 +138,5 @@ def digest(value: object) -> str:
 
 @cache
 def own_code() -> str:
-    """The code of this package and what the servers do, as this process found it when it first asked."""
+    """Return a digest of this package's code and the servers' behaviour, computed once per process."""
     return digest([code_digest(PROVE), fingerprint(SERVERS), wording(SERVERS)])

@@ -1,7 +1,7 @@
-"""Scripted policies that read no observation, and the share of a data set's chains that each of them passes.
+"""Shortcut policies, which read no observation, and the share of a dataset's chains that each of them passes.
 
-A policy writes all its calls before the first of them is run, and they are run in the chain's own world. Data that such
-a policy passes teach nothing about reading observations.
+A policy writes all its calls before the first one runs, and they run in the chain's own world. Data that such a policy
+passes teaches nothing about reading observations.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 
 @dataclass(frozen=True)
 class ShortcutRow(QualityRow):
-    """A figure with its target; `value` lies in 0..1."""
+    """A measure with its target; `value` is in 0..1."""
 
     value: float = 0.0
 
     @property
     def meets_target(self) -> bool | None:
-        """Whether the target is met; None without one."""
+        """Whether the target is met; None without a target."""
         return meets(self, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shortcuts:
-    """Figures of the policies on `chains` chains, and by policy the ids of the examples that it passes."""
+    """Measures of the policies on `chains` chains, and by policy the ids of the examples that it passes."""
 
     chains: int = 0
     rows: tuple[ShortcutRow, ...] = ()
@@ -100,7 +100,7 @@ SHORTCUT_ROWS: tuple[QualityRow, ...] = (
 
 
 def measure_shortcuts(examples: Iterable[Example], most: int = SAMPLE) -> Shortcuts:
-    """Return what the policies of POLICIES earn on at most `most` of the chains. Raises StaleExample."""
+    """Return the measures of POLICIES on at most `most` of the chains. Raises StaleExample."""
     sample = draw_sample(examples, most)
     passed: dict[str, list[str]] = {name: [] for name in POLICIES}
     names: list[float] = []
@@ -121,7 +121,7 @@ def measure_shortcuts(examples: Iterable[Example], most: int = SAMPLE) -> Shortc
 
 
 def draw_sample(examples: Iterable[Example], most: int) -> list[Example]:
-    """Return at most `most` of the chains that can be run here, each equally likely: the same ones in any order."""
+    """Return at most `most` of the chains that can run here, each equally likely and independent of their order."""
     chains = (one for one in examples if one.kind == "chain" and not one.source)
     return nsmallest(most, chains, key=lambda one: (blake2b(one.id.encode()).digest(), one.id))
 
@@ -190,7 +190,7 @@ def fill_schema(schema: Json, definitions: Json, text: str) -> Json:
 def copy_ids(example: Example) -> tuple[ToolCall, ...]:
     """Make the ground truth's calls, each id in them replaced by the next one that the user spells out.
 
-    Where the user spells out none, it is the last word of the user turn.
+    Without such an id, the replacement is the last word of the user turn.
     """
     spelled = cycle(find_spelled_ids(example))
     places = [place for place, _ in list_ids(example)]
@@ -207,8 +207,8 @@ def find_spelled_ids(example: Example) -> list[str]:
 def replay_twin(example: Example) -> tuple[ToolCall, ...]:
     """Make the ground truth's calls with the ids of a twin world, that of the next seed.
 
-    Each id out of an observation is replaced by the one at the same path in what the same look-up shows there; where
-    there is none it is the last word of the user turn.
+    Each id from an observation is replaced by the one at the same path in the result of the same look-up there, or
+    without one by the last word of the user turn.
     """
     where = example.world
     twin = World.open(where.seed + 1, where.servers, where.size)
@@ -230,7 +230,7 @@ def replay_twin(example: Example) -> tuple[ToolCall, ...]:
 
 
 def open_loop(example: Example) -> tuple[ToolCall, ...]:
-    """Make the ground truth's calls, each value out of an observation replaced by a guess from the user's words."""
+    """Make the ground truth's calls with each observed value replaced by a guess from the user's words."""
     return substitute(
         example, {place: guess_value(example, origin, leaf) for place, origin, leaf in list_observed(example)}
     )
@@ -239,7 +239,7 @@ def open_loop(example: Example) -> tuple[ToolCall, ...]:
 def guess_value(example: Example, origin: Origin, leaf: ObservedLeaf) -> Json:
     """Return the longest name or label of an entity that the user says, else the last word of the user turn.
 
-    For a value that is no text it is a plain one of the parameter's schema.
+    A value that is not a text becomes a plain value of the parameter's schema.
     """
     step = example.steps[origin.step]
     if not isinstance(origin.value, str):
@@ -282,7 +282,7 @@ def list_calls(example: Example) -> Iterator[tuple[int, int, ToolCall]]:
 
 
 def list_ids(example: Example) -> Iterator[tuple[Place, str]]:
-    """Yield the ids in ground-truth arguments, addresses and paths too, each with its place."""
+    """Yield the ids in ground-truth arguments, including addresses and paths, each with its place."""
     for at, nth, call in list_calls(example):
         for name in TOOLS[call.name][1].ids:
             for path, value in iterate_leaves((call.arguments or {}).get(name)):
@@ -291,7 +291,7 @@ def list_ids(example: Example) -> Iterator[tuple[Place, str]]:
 
 
 def list_observed(example: Example) -> Iterator[tuple[Place, Origin, ObservedLeaf]]:
-    """Yield the place of each ground-truth value out of an observation, its origin and the leaf where it stands."""
+    """Yield the place of each observed ground-truth value, its origin and its leaf in the observation."""
     for one in resolve(example):
         if one.kind == "observation" and isinstance(one.where, ObservedLeaf):
             yield (one.step, one.call, one.parameter, one.path), one, one.where

@@ -1,7 +1,7 @@
-"""The state machine of a conversation (paper, section 2, step 3): what may follow what, and the loop through it.
+"""State machine of a conversation (paper, section 2, step 3): the allowed transitions, and the loop through them.
 
-A user turn asks, a teacher proposes calls, the live world runs them, what fails is recovered from, and the conversation
-goes on or ends. Who speaks and who proposes is a `Teacher`; what happened is a `Talk`.
+A user turn asks, a teacher proposes calls, the live world runs them, failures are recovered from, and the conversation
+continues or ends. A `Teacher` speaks for both sides and proposes calls; a `Talk` records the conversation.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..reward import form_level
 from ..trajectory import Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
 from .knobs import Knobs, Sort
 
-TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
+TRIES = 3  # invalid proposals in a row before giving up
 USER_TURNS, MOVES, CALLS = 5, 15, 20
 
 
 class State(StrEnum):
-    """Where a conversation is, in five groups."""
+    """States of a conversation, in five groups."""
 
     COMPLETE = "complete"
     MISSING = "missing"
@@ -82,12 +82,12 @@ TRANSITIONS: dict[State, tuple[State, ...]] = {
 
 
 class Stuck(Exception):
-    """A conversation that its teacher did not bring to an end; says how."""
+    """A conversation that its teacher did not finish; the message says why."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a conversation is to be about, and what its assistant may use; `sort` is that of a missing function."""
+    """The subject of a conversation and the tools of its assistant; `sort` is for the kind missing_function."""
 
     kind: Kind
     chain: tuple[str, ...]
@@ -99,15 +99,15 @@ class Task:
 
     @property
     def abstains(self) -> bool:
-        """Return whether nothing is to be called."""
+        """Whether no call is due."""
         return self.kind == "irrelevance" or (self.kind == "missing_function" and self.sort == "declined")
 
 
 @dataclass(frozen=True)
 class Move:
-    """What an assistant does next: makes calls, or says something, which ends its turn; `asks` if that asks back.
+    """The assistant's next action: calls, or a text, which ends its turn; `asks` marks a question to the user.
 
-    `rests_on` names the steps whose results the calls use.
+    `rests_on` are the steps whose results the calls use.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -118,8 +118,10 @@ class Move:
 
 @dataclass
 class Talk:
-    """A conversation so far, and the states it went through. `edges` are pairs of steps, the second of which rests on
-    the first; `messages` is all that was said, called and answered."""
+    """A conversation so far, and the states it went through.
+
+    `edges` are pairs of steps, the second of which depends on the first; `messages` are all texts, calls and results.
+    """
 
     task: Task
     turns: list[str] = field(default_factory=list)
@@ -129,11 +131,11 @@ class Talk:
     digests: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
-    failing: list[tuple[ToolCall, str]] = field(default_factory=list)  # and not yet recovered from
+    failing: list[tuple[ToolCall, str]] = field(default_factory=list)  # failed calls without recovery so far
     messages: list[Message] = field(default_factory=list)
 
     def say(self, words: str) -> None:
-        """The user speaks."""
+        """Add a user turn."""
         self.turns.append(words)
         self.messages.append(Message("user", words))
 
@@ -144,8 +146,10 @@ class Talk:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a dialogue is made of: the task, the graph of all tools, the world as it opens, and two draws, one for what
-    is done and one for the manner of it; `servers` are those that it is about."""
+    """The inputs of a dialogue: the task, the graph of all tools, the opening world, and two random draws.
+
+    `draw` decides what is done and `manner` how it is said; `servers` are the servers that it is about.
+    """
 
     task: Task
     graph: nx.DiGraph
@@ -157,19 +161,19 @@ class Lesson:
 
 
 class Teacher(Protocol):
-    """Both sides of a conversation. `task` may have other candidates than the one it was made for."""
+    """Both sides of a conversation. `task` may have other candidates than the original task."""
 
     task: Task
 
     def ask(self, talk: Talk) -> str | None:
-        """The user's next turn; None when there is nothing more to ask."""
+        """Return the user's next turn; None when there is nothing more to ask."""
 
     def move(self, talk: Talk, fault: str) -> Move:
-        """The assistant's next move; `fault` says what was wrong with the one just proposed, if anything."""
+        """Return the assistant's next move; `fault` says what was wrong with the previous proposal, if anything."""
 
 
 def hold(teacher: Teacher, world: World) -> Talk:
-    """A whole conversation, its calls run in the world. Raises Stuck, and whatever the teacher raises."""
+    """Hold a whole conversation and run its calls in the world. Raises Stuck, and what the teacher raises."""
     task = teacher.task
     talk = Talk(task, digests=[world.digest()])
     opening = teacher.ask(talk)
@@ -200,7 +204,7 @@ def hold(teacher: Teacher, world: World) -> Talk:
 
 
 def proposal(teacher: Teacher, talk: Talk) -> Move:
-    """A move whose form is valid; an invalid one is proposed again."""
+    """Return the teacher's first valid move. Raises Stuck after too many invalid ones."""
     arrived = (name for one in talk.task.arrivals if one.turn < len(talk.turns) for name in one.tools)
     schemas = {name: TOOLS[name][1].input_schema for name in (*talk.task.candidates, *arrived)}
     fault = ""
@@ -214,7 +218,7 @@ def proposal(teacher: Teacher, talk: Talk) -> Move:
 
 
 def wrong(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
-    """What is wrong with the form of a move; nothing when it may be made."""
+    """Return what is wrong with the form of a move; "" when it is valid."""
     for call in move.calls:
         if call.arguments is None:
             return "a call is not a JSON object with a name and arguments"
@@ -226,13 +230,13 @@ def wrong(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
 
 
 def resumed(talk: Talk, move: Move) -> State:
-    """The state that a move of calls leads to: what failed just before is corrected, or done by another tool."""
+    """Return the state after a move of calls: a failure just before is corrected, or another tool is used."""
     failed = {call.name for call, _ in talk.failing}
     return settled(talk, "corrected" if move.calls[0].name in failed else "other_tool") or State.PROPOSED
 
 
 def settled(talk: Talk, recovery: Recovery) -> State | None:
-    """Take down how what failed was recovered from; None when nothing had failed."""
+    """Record how failed calls were recovered from, and return the state; None when nothing had failed."""
     if not talk.failing:
         return None
     talk.failures += [
@@ -243,7 +247,7 @@ def settled(talk: Talk, recovery: Recovery) -> State | None:
 
 
 def execute(talk: Talk, move: Move, world: World) -> None:
-    """Run calls in the world: those that succeed are a step, those that fail wait for a recovery."""
+    """Run calls in the world: those that succeed form a step, those that fail wait for a recovery."""
     replies = [(call, world.call(call.name, call.arguments or {})) for call in move.calls]
     good = [(call, reply.text) for call, reply in replies if reply.ok]
     talk.failing += [(call, reply.text) for call, reply in replies if not reply.ok]

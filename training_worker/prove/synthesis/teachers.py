@@ -1,4 +1,4 @@
-"""Teachers by recipe: the programmatic one, or the language model that the environment names."""
+"""Teachers by recipe: the programmatic one, or the language model set in the environment."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ PROGRAMMATIC = "programmatic"
 
 @cache
 def endpoint(model: str) -> Endpoint:
-    """The endpoint that a process keeps, with its share of the limits."""
+    """Return the endpoint of this process, with its share of the limits. Raises EndpointFailed."""
     settings = from_environment(os.environ)
     if settings.model != model:
-        raise EndpointFailed(f"The recipe asks for {model}; set {variable('model')} to it, not to {settings.model}.")
+        raise EndpointFailed(f"The recipe needs {model}; set {variable('model')} to it, not to {settings.model}.")
     return Endpoint(share(settings))
 
 
 def share(settings: Settings) -> Settings:
-    """What one of `parallel` processes may ask for, each of which sends one request at a time."""
+    """Return the limits for one of `parallel` processes, each of which sends one request at a time."""
     rate, tokens = settings.per_minute, settings.tokens
     return replace(
         settings,

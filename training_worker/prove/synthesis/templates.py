@@ -1,4 +1,4 @@
-"""Manners of users, days in full, and names that give a program away."""
+"""Personas of users, dates in full, and detection of program names in users' texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z][a-z0-9]*+(_[a-z0-9]++)++")
 
 @dataclass(frozen=True)
 class Persona:
-    """A manner of speaking: how a user gives a value when asked, takes leave, and says which day it is."""
+    """A user's style: texts that give a requested value, say goodbye, and name the current day."""
 
     gives: tuple[str, ...] = ("It is {value}.", "Take {value}.", "{value}, please.")
     leaves: tuple[str, ...] = ("Thanks, that is all.",)
@@ -57,20 +57,20 @@ PERSONAS = {
 
 
 def fill_template(template: str, value: str) -> str:
-    """What the user answers who was asked for a value; one that ends a sentence needs no second mark."""
+    """Return the user's answer to a question for a value, without a second punctuation mark at its end."""
     return (CLOSING.sub("{value}", template) if value[-1:] in ".!?" else template).format(value=value)
 
 
 def long_day(day: date) -> str:
-    """Monday, 2 March 2026."""
+    """Return a date such as "Monday, 2 March 2026"."""
     return f"{day:%A}, {day.day} {day:%B %Y}"
 
 
 def leaks(text: str, said: str = "") -> set[str]:
-    """The names in a user's words that only a program would use, unless they are `said` as values.
+    """Return the names in a user's text that only a program would use, unless they are `said` as values.
 
-    Such a name has an underscore, or is a tool's; a parameter named by an ordinary word, as `account` is, does not give
-    itself away.
+    Such a name has an underscore, or is a tool's; a parameter with an ordinary word as name, like `account`, is not
+    detected.
     """
     words = set(WORD.findall(text)) - set(WORD.findall(said))
     return {word for word in words if word in TOOLS or SNAKE.fullmatch(word)}

@@ -1,4 +1,4 @@
-"""Word measures of a data set: masked texts, distinct n-grams and common openings."""
+"""Text statistics of a dataset: masked texts, distinct n-grams and common openings."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ BEFORE_SENTENCE = frozenset(" \t\"'“\u2018(*•-")
 
 @dataclass(frozen=True)
 class QualityRow:
-    """One row of the measure: `name` is its field in Quality, `bfcl` its value for BFCL multi-turn base, as
-    `manage.py quality --bfcl` measures it; None where BFCL's data do not say.
+    """One quality measure: `name` is its field in Quality, `bfcl` its value for BFCL multi-turn base.
 
-    A share or ratio lies in 0..1; `target` is a bound that a good data set keeps.
+    `manage.py quality --bfcl` measures that value; None where BFCL's data does not allow it. A share or ratio is in
+    0..1; `target` is the bound for a good dataset.
     """
 
     name: str
@@ -114,7 +114,7 @@ TEXT_ROWS: tuple[QualityRow, ...] = (
 
 @dataclass(frozen=True)
 class TextVariety:
-    """Shares of texts that are distinct, and distinct when masked, and the share of the commonest masked form."""
+    """Shares of distinct texts, of distinct masked texts, and of the most common masked text."""
 
     distinct: float
     masked: float
@@ -123,7 +123,7 @@ class TextVariety:
 
 @dataclass(frozen=True)
 class NgramVariety:
-    """Shares of distinct n-grams by n, over a sample of so many tokens."""
+    """Shares of distinct n-grams by n, over a sample of `tokens` tokens."""
 
     tokens: int
     shares: dict[int, float]
@@ -132,14 +132,14 @@ class NgramVariety:
 def mask(text: str) -> str:
     """Return a text with a placeholder for each quotation, date, id, number and name.
 
-    A name is a capitalised word that does not begin a sentence; names in a row are one.
+    A name is a capitalised word that does not begin a sentence; consecutive names count as one.
     """
     text = substitute(text, (QUOTATIONS, "<quotation>"), (DATES, "<date>"), (IDS, "<id>"), ((NUMBER,), "<number>"))
     return NAMES.sub("<name>", NAME.sub(replace_name, text))
 
 
 def substitute(text: str, *replacements: tuple[Iterable[re.Pattern[str]], str]) -> str:
-    """Return a text with the placeholder of each group of patterns in the place of their matches, in order."""
+    """Return a text with the matches of each group of patterns replaced by its placeholder, in order."""
     for patterns, placeholder in replacements:
         for pattern in patterns:
             text = pattern.sub(placeholder, text)
@@ -147,7 +147,7 @@ def substitute(text: str, *replacements: tuple[Iterable[re.Pattern[str]], str]) 
 
 
 def replace_name(word: re.Match[str]) -> str:
-    """Return what stands for a word in a masked text: a placeholder for a name, else the word."""
+    """Return the replacement of a word in a masked text: a placeholder for a name, else the word."""
     is_name = word[0][0].isupper() and not begins_sentence(word.string, word.start())
     return "<name>" if is_name else word[0]
 
@@ -160,7 +160,7 @@ def begins_sentence(text: str, at: int) -> bool:
 
 
 def measure_variety(texts: Counter[str]) -> TextVariety:
-    """Return how varied texts are that occur so often; all 0 without any."""
+    """Return the variety of texts, given with their counts; all 0 without texts."""
     total = texts.total()
     if not total:
         return TextVariety(0.0, 0.0, 0.0)
@@ -177,7 +177,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def measure_ngrams(texts: Sequence[str], sizes: Sequence[int] = (2, 4), limit: int = TOKENS) -> NgramVariety:
-    """Return distinct-n (Li and others 2016) over shuffled texts one after the other, up to `limit` tokens.
+    """Return distinct-n (Li and others 2016) over concatenated shuffled texts, up to `limit` tokens.
 
     The shares are means of five seeded shuffles, equal for any order of `texts`; 0 where there is no n-gram.
     """
@@ -198,7 +198,7 @@ def sample(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def measure_distinct(tokens: Sequence[str], size: int) -> float:
-    """Return the share of distinct groups among all groups of `size` tokens in a row; 0 where there is none."""
+    """Return the share of distinct n-grams of `size` tokens; 0 where there are none."""
     groups = list(zip(*(tokens[start:] for start in range(size)), strict=False))
     return len(set(groups)) / len(groups) if groups else 0.0
 
@@ -206,7 +206,7 @@ def measure_distinct(tokens: Sequence[str], size: int) -> float:
 def measure_openings(texts: Sequence[str]) -> float:
     """Return the share of texts that begin with one of the 20 commonest openings; 0 without texts.
 
-    An opening is the first three lower-case words, or all of a shorter text.
+    An opening is the first three lower-case words, or all words of a shorter text.
     """
     openings = Counter(tuple(find_opening(text)) for text in texts)
     return sum(count for _, count in openings.most_common(OPENINGS)) / len(texts) if texts else 0.0

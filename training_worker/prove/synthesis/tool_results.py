@@ -1,4 +1,4 @@
-"""Results of tools in the states that a plan leads through, and the entities that they show, each worked out once."""
+"""Cached tool results in the states of a plan, and the entities that they show."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ResultEntity(NamedTuple):
 
 @dataclass(eq=False)
 class ToolResult:
-    """The result of a tool in one state of the world, and what was found out about it.
+    """The result of a tool in one state of the world, with cached facts about it.
 
-    `proofs` are whether words for an entity of a type lead to another one in another world, `lists` by type all rows
-    that the same call can show, and whether there are still more; `ways` are those to describe an entity among them.
+    `proofs` say whether words for an entity of a type identify another one in a swapped world, `lists` are by type all
+    rows that the same call can show and whether there may be more, `ways` the ways to describe an entity among them.
     """
 
     tool: str
@@ -47,18 +47,18 @@ class ToolResult:
 
     @cached_property
     def entities(self) -> tuple[ResultEntity, ...]:
-        """The entities that it shows, those with rows first."""
+        """Entities that it shows, those with rows first."""
         return tuple(entities_in(self.tool, self.data))
 
 
 class ResultCache:
-    """The results of tools in the states that a plan leads through: no call is run twice in one state."""
+    """A cache of tool results in the states of a plan; no call runs twice in one state."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[tuple[State, ...], datetime, str, str], tuple[ToolResult, World]] = {}
 
     def ask(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[ToolResult, World]:
-        """Return what a tool answers in a world, and the world after that: another one where something is written."""
+        """Return a tool's result in a world and the world after the call, a fork where something was written."""
         server, tool = TOOLS[name]
         sessions = world.sessions.values() if tool.writes else (world.sessions[server.name],)
         key = tuple(one.state for one in sessions), world.now, name, json.dumps(arguments, sort_keys=True)
@@ -87,7 +87,7 @@ def entities_in(tool: str, data: Any) -> Iterator[ResultEntity]:
 
 
 def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield each of some ids that a part of a result holds, with its type and the object around it."""
+    """Yield each of some ids in a result, with its type and the object that contains it."""
     if isinstance(value, dict):
         texts = [one for name, one in value.items() if name != "id" and isinstance(one, str)]
         yield from ((types[one], one, value) for one in texts if one in types)

@@ -1,4 +1,4 @@
-"""Search for another way to serve a request whose tool is hidden: proof, within bounds, that declining is right."""
+"""Search for another way to serve a request whose tool is hidden: proof, within bounds, that declining is correct."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from ..trajectory import ToolCall
 from .plan import Plan
 from .sampler import Context, contexts, unwrap, widest
 
-BUDGET = 3_000  # calls of one search
-DEPTH = 3  # calls of one path
-GROUNDINGS = 40  # of a tool with its first arguments
-CONTINUATIONS = 8  # of a tool with what an earlier call of the path gave
-FOLLOWED = 6  # states that one tool leads to and that are followed further
-EXTRAS = 3  # values of each optional parameter
-WIDTHS = {0: 1, 1: GROUNDINGS, 2: 12, 3: 6, 4: 4}  # values of each required parameter, by their number
-TOGETHER = 8  # reads whose results serve a request together
-LEAST_NUMBER = 10  # a smaller one is found everywhere
-TELLING_NUMBER = 1_000  # a smaller one counts under a like field name alone
-CODE = re.compile(r"[a-z][a-z _-]{0,23}")  # a choice such as "open" counts under a like field name alone
+BUDGET = 3_000  # calls per search
+DEPTH = 3  # calls per path
+GROUNDINGS = 40  # argument sets of a tool's first calls
+CONTINUATIONS = 8  # argument sets of a tool with ids from an earlier call of the path
+FOLLOWED = 6  # states reached by one tool that are followed further
+EXTRAS = 3  # values per optional parameter
+WIDTHS = {0: 1, 1: GROUNDINGS, 2: 12, 3: 6, 4: 4}  # values per required parameter, by the number of such parameters
+TOGETHER = 8  # reads whose results may serve a request together
+LEAST_NUMBER = 10  # smaller ones occur everywhere
+TELLING_NUMBER = 1_000  # smaller ones count only under a similar field name
+CODE = re.compile(r"[a-z][a-z _-]{0,23}")  # a choice such as "open" counts only under a similar field name
 SERVED = "Another tool serves this"
 EXHAUSTED = "Whether another tool serves this was not found out within the calls of a search."
 UNSEARCHABLE = "The request cannot be searched"
@@ -52,13 +52,13 @@ MOMENT = re.compile(r"\b(?:when|what time|what day|which day|what date|how soon)
 Scalar: TypeAlias = str | float | bool
 Key: TypeAlias = tuple[str, str, Scalar]
 Leaf: TypeAlias = tuple[str, str, Scalar]
-"""A plain value of a result: the id of the entity that it is about ("" where none is named), its field and itself."""
+"""A plain value of a result: the id of its entity ("" where none is named), its field and the value."""
 Effect: TypeAlias = tuple[str, ...]
 Ids: TypeAlias = Mapping[str, Sequence[str]]
 
 
 class HiddenCall(Protocol):
-    """The call that would serve the request, if its tool were shown."""
+    """The call that would serve the request if its tool were offered."""
 
     @property
     def tool(self) -> str: ...
@@ -68,14 +68,14 @@ class HiddenCall(Protocol):
 
 
 class Unsearchable(Exception):
-    """A request for which nothing can be searched; the message says why."""
+    """A request for which no search is possible; the message says why."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found: whether shown tools serve the request, and by which calls.
+    """The result of a search: whether offered tools serve the request, and by which calls.
 
-    `calls` is the number of calls that were run; `exhausted` says that the budget ended before all were tried.
+    `calls` is the number of calls that ran; `exhausted` says that the budget ended before all were tried.
     """
 
     served: bool
@@ -93,7 +93,7 @@ class Budget:
     exhausted: bool = False
 
     def take(self) -> bool:
-        """Count one more call; return whether it may be run."""
+        """Count one more call; return whether it may run."""
         if self.spent >= self.limit:
             self.exhausted = True
             return False
@@ -101,7 +101,7 @@ class Budget:
         return True
 
     def result(self, by: tuple[ToolCall, ...] | None) -> Search:
-        """Return what was found: a path, or None."""
+        """Return the result of a search that found a path, or None."""
         return Search(by is not None, by or (), self.spent, self.exhausted and by is None)
 
 
@@ -115,27 +115,27 @@ def search(
     phrase: str = "",
     budget: int = BUDGET,
 ) -> Search:
-    """Search for calls of some tools that do in a world what a hidden call does there.
+    """Search for calls of some tools that have the same effect or result in a world as a hidden call.
 
     A read is served by read-only calls that show what the request asks for (see `facts`): one path, or several calls
-    whose results say so of the same entities. Their ids are those of the hidden call or come from their own results. A
-    write is served by a path of writes that leaves equal rows (see `effect`), or the new rows that the hidden call's
+    whose results show it for the same entities. Their ids are those of the hidden call or come from their own results.
+    A write is served by a path of writes that leaves equal rows (see `effect`), or the new rows that the hidden call's
     result names. First calls take the arguments of the hidden call, numbers and times that it shows or values that it
-    writes, and what `contexts` show; further calls of a path follow `graph` with ids that the result before gave, up to
-    three in all.
+    writes, and the values of `contexts`; further calls of a path follow `graph` with ids from the previous result, up
+    to three calls in all.
 
-    The search misses what only other arguments show or do, a write whose rows differ although a person would not mind,
-    and paths that change something else and undo it again. `opening` stays as it is.
+    The search misses results and effects that only other arguments give, a write whose rows differ although a user
+    would accept them, and paths that change something else and undo it again. `opening` is not changed.
 
     Args:
         opening: World in which the request is made.
-        tools: Names of the tools that are shown.
+        tools: Names of the offered tools.
         hidden: The call that would serve the request; its ids and values exist in the opening world.
         graph: Graph of all tools.
-        contexts: What read-only tools show, by server.
-        known: Values that the request itself rests on: those that look-ups on the way to the hidden call showed.
-        phrase: Words of the request; fields that they name are what a read has to show.
-        budget: Most calls to run.
+        contexts: Values that read-only tools show, by server.
+        known: Values that the request itself depends on: those shown by look-ups before the hidden call.
+        phrase: Words of the request; a read must show the fields that they name.
+        budget: Maximum number of calls.
 
     Raises:
         Unsearchable: The hidden call is refused, shows nothing to search for, or changes nothing.
@@ -171,8 +171,8 @@ def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.
     """Search for another way to serve the wish at a position of a plan, by default the last one; see `search`.
 
     The search begins in the opening world. Where this refuses the wish's call, or earlier wishes are served as well, it
-    begins in the world that the earlier calls of the plan lead to. Raises Unsearchable also for a wish that is not done
-    or takes several calls.
+    begins in the world after the earlier calls of the plan. Also raises Unsearchable for a wish that is not done or
+    takes several calls.
     """
     wish = plan.wishes[position]
     if not wish.done or len(wish.calls) != 1:
@@ -187,7 +187,7 @@ def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.
 
 
 def collect_ancestors(plan: Plan, position: int) -> set[int]:
-    """Return the positions of the calls that a call rests on, directly or through others."""
+    """Return the positions of the calls that a call depends on, directly or through others."""
     found, waiting = set[int](), [position]
     while waiting:
         new = plan.calls[waiting.pop()].rests_on - found
@@ -198,14 +198,14 @@ def collect_ancestors(plan: Plan, position: int) -> set[int]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A value that a read has to show, as the key under which a result holds it (see `make_key`)."""
+    """A value that a read must show, as its key in a result (see `make_key`)."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class ResultIndex:
-    """What results show: the keys of their values, and texts that tell enough without an entity."""
+    """An index of results: the keys of their values, and texts that are distinctive without an entity."""
 
     keys: frozenset[Key] = frozenset()
     values: frozenset[str] = frozenset()
@@ -221,7 +221,7 @@ Facts: TypeAlias = frozenset[Fact]
 
 
 def walk_leaves(data: Any, name: str = "", owner: str = "") -> Iterator[Leaf]:
-    """Yield every plain value in a result, however deep; no nulls."""
+    """Yield every plain value in a result at any depth, except nulls."""
     if isinstance(data, dict):
         own = data["id"] if isinstance(data.get("id"), str) else owner
         for field_name, value in data.items():
@@ -247,17 +247,17 @@ def is_number(value: Any) -> bool:
 
 
 def is_distinctive(value: Scalar) -> bool:
-    """Return whether a value tells enough by itself: a large number, an id, a date or a text that is no choice."""
+    """Return whether a value is distinctive by itself: a large number, an id, a date or a text that is not a choice."""
     return abs(value) >= TELLING_NUMBER if not isinstance(value, str) else not CODE.fullmatch(value)
 
 
 def make_key(owner: str, name: str, value: Scalar) -> Key:
-    """Return the key of a value: the entity that it is about and, unless it is telling, its field's last word."""
+    """Return the key of a value: its entity and, unless it is distinctive, its field's last word."""
     return owner, "" if is_distinctive(value) else last_word(name), value
 
 
 def index_result(data: Any, owners: Iterable[str]) -> ResultIndex:
-    """Return what a result shows; what is in no row with an id is about each of the `owners` and about nothing."""
+    """Return the index of a result; a value in no row with an id belongs to each of the `owners` and to no entity."""
     keys, values, others = set[Key](), set[str](), ("", *owners)
     for owner, name, value in walk_leaves(data):
         telling = is_distinctive(value)
@@ -269,13 +269,13 @@ def index_result(data: Any, owners: Iterable[str]) -> ResultIndex:
 
 
 def facts(hidden: HiddenCall, reply: Any, known: frozenset[Any] = frozenset(), phrase: str = "") -> tuple[Facts, ...]:
-    """Return what a read has to show to serve a request, in alternatives: a request is served by any one of them.
+    """Return what a read must show to serve a request, as alternatives, any one of which suffices.
 
-    Where the phrase names fields of the reply ("the balance of"), these are asked for, known or not. Where it asks for
-    a quantity or a moment without naming a field ("how much is left on"), or for no more of one entity than anything
-    ("where does my account stand"), each number or date alone may be meant. Otherwise all values are asked for that are
-    not known, or where all are known, all of them. Values of the arguments are never facts, nor are numbers below 10
-    and booleans that are about no entity. Nothing where the reply shows nothing else.
+    Where the phrase names fields of the reply ("the balance of"), it asks for these, known or not. Where it asks for a
+    quantity or a time without naming a field ("how much is left on"), or is vague about one entity ("where does my
+    account stand"), it may mean any single number or date. Otherwise it asks for all values that are not known, or, if
+    all are known, for all values. Values of the arguments are never facts, nor are numbers below 10 and booleans that
+    belong to no entity. Empty where the reply shows nothing else.
     """
     given = set(map(str, single(hidden.arguments)))
     about = next(iter(collect_ids(hidden.tool, hidden.arguments)), "")
@@ -301,7 +301,7 @@ def make_facts(shown: Iterable[Leaf]) -> Facts:
 
 
 def informs(value: Scalar) -> bool:
-    """Return whether a value that is about no entity is a fact: a text or a number of at least 10."""
+    """Return whether a value that belongs to no entity is a fact: a text or a number of at least 10."""
     return isinstance(value, str) or (is_number(value) and abs(value) >= LEAST_NUMBER)
 
 
@@ -321,17 +321,17 @@ def is_time(value: Any) -> bool:
 
 
 def effect(before: World, after: World) -> Effect:
-    """Return what was changed between two states of a world: sorted texts that are equal when the rows are.
+    """Return the changes between two states of a world as sorted texts, which are equal when the rows are.
 
-    The clock is left out, times between the two states are one and the same "now", and ids of new rows, which are
-    derived from the call that created them, are the same for all new rows of a table. So two effects differ where a row
-    notes by which tool it came to be; and they are equal where other rows refer to different new rows of one table.
+    The clock is left out, times between the two states become the same "now", and ids of new rows, which are derived
+    from the call that created them, become the same for all new rows of a table. So two effects differ where a row
+    records the tool that created it; and they are equal where other rows refer to different new rows of one table.
     """
     return tuple(sorted(text for _, text in list_changes(before, after)))
 
 
 def list_changes(before: World, after: World) -> Iterator[tuple[str, str]]:
-    """Yield each new row, removed row and changed field between two states of a world, as an id and a text."""
+    """Yield each new row, removed row and changed field between two states of a world as an id and a text."""
     rows = [
         (f"{name}.{table}", id, old, new)
         for name, session in after.sessions.items()
@@ -388,12 +388,12 @@ def collect_written(before: World, after: World) -> list[tuple[str, Any]]:
 
 
 class Values:
-    """Values for the parameters of tools, the likeliest first: those of the hidden call, then what contexts show."""
+    """Values for the parameters of tools, the likeliest first: those of the hidden call, then those of contexts."""
 
     def __init__(
         self, opening: World, hidden: HiddenCall, goal: Sequence[tuple[str, Any]], contexts: Mapping[str, Context]
     ):
-        """`goal` are values that the hidden call shows or writes, each with its field's name."""
+        """Collect the values; `goal` are those that the hidden call shows or writes, each with its field's name."""
         self.hidden, self.contexts, self.now = hidden, contexts, opening.now
         tool = TOOLS[hidden.tool][1]
         given = [(name, value) for name, many in hidden.arguments.items() for value in as_list(many)]
@@ -421,7 +421,7 @@ class Values:
         return self.found[key]
 
     def own(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
-        """Yield what the hidden call takes, shows or writes and this parameter takes, too."""
+        """Yield the values that the hidden call takes, shows or writes and that this parameter accepts."""
         if name in tool.ids:
             yield from self.ids.get(tool.ids[name], ())
             yield from (one for one in self.named[name] if one in self.known_ids(tool, name))
@@ -434,7 +434,7 @@ class Values:
                 yield one[:10]
 
     def known_values(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
-        """Yield choices of a parameter, and what the contexts show for it."""
+        """Yield the choices of a parameter, and the values of contexts for it."""
         context = self.contexts.get(TOOLS[tool.name][0].name, Context())
         if name in tool.ids:
             yield from self.known_ids(tool, name)
@@ -450,7 +450,7 @@ class Values:
             yield from part.get("enum") or examples or self.default(part)
 
     def default(self, part: dict[str, Any]) -> Iterator[Any]:
-        """Yield a value that fits a parameter of which nothing is known."""
+        """Yield a value for a parameter without known values."""
         if "const" in part:
             yield part["const"]
         elif part.get("format") == "date":
@@ -465,8 +465,10 @@ class Values:
         return list(dict.fromkeys(id for server in servers for id in self.contexts[server].ids.get(id_type, ())))
 
     def groundings(self, tool: Tool, shown: Ids | None = None, most: int = GROUNDINGS) -> Iterator[dict[str, Any]]:
-        """Yield at most so many arguments of a tool, the likeliest first. With `shown`, ids by type that a result gave,
-        at least one of them is among the arguments."""
+        """Yield at most `most` argument sets of a tool, the likeliest first.
+
+        With `shown`, ids by type from a result, each set has at least one of them.
+        """
         if shown is not None:
             return islice(self.further(tool, shown), most)
         if tool.name not in self.firsts:
@@ -474,7 +476,7 @@ class Values:
         return islice(self.firsts[tool.name], most)
 
     def first(self, tool: Tool) -> Iterator[dict[str, Any]]:
-        """Yield arguments: the likeliest required ones with each optional value, then the other required ones."""
+        """Yield argument sets: the likeliest required ones with each optional value, then the other required ones."""
         base = list(self.combined(tool, {}))
         for number, required in enumerate(base):
             yield required
@@ -484,13 +486,13 @@ class Values:
             yield from ({**required, **optional} for optional in islice(self.optional(tool), 1))
 
     def further(self, tool: Tool, shown: Ids) -> Iterator[dict[str, Any]]:
-        """Yield arguments with an id that a result gave."""
+        """Yield argument sets with an id from a result."""
         for name in tool.required:
             for id in shown.get(tool.ids.get(name, ""), ()):
                 yield from self.combined(tool, {name: as_taken(tool, name, id)})
 
     def combined(self, tool: Tool, fixed: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield combinations of the values of the required parameters, in order of how likely each value is."""
+        """Yield combinations of values of the required parameters, the likeliest values first."""
         names = [name for name in tool.required if name not in fixed]
         width = WIDTHS.get(len(names), 3 if len(names) < 6 else 2)
         options = [list(enumerate(self.options(tool, name)[:width])) for name in names]
@@ -502,7 +504,7 @@ class Values:
                 yield arguments | most
 
     def optional(self, tool: Tool) -> Iterator[dict[str, Any]]:
-        """Yield optional arguments: all that the hidden call determines, then single ones."""
+        """Yield sets of optional arguments: all that the hidden call determines, then single ones."""
         rest = [name for name in tool.input_schema["properties"] if name not in (*tool.required, "limit")]
         same = {name: self.options(tool, name)[0] for name in rest if name in self.named and self.options(tool, name)}
         if len(same) > 1:
@@ -512,7 +514,7 @@ class Values:
 
 
 def accepts(part: dict[str, Any], value: Any) -> bool:
-    """Return whether a value is of the type and form that a parameter takes."""
+    """Return whether a value has the type and format of a parameter."""
     if "enum" in part:
         return value in part["enum"]
     match part.get("type"):
@@ -534,7 +536,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def drop_duplicates(values: Iterable[Any]) -> list[Any]:
-    """Return values in the order in which they first occur, each once."""
+    """Return the distinct values in order of first occurrence."""
     found = dict[str, Any]()
     for value in values:
         found.setdefault(json.dumps(value), value)
@@ -543,8 +545,10 @@ def drop_duplicates(values: Iterable[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Reply:
-    """A read that was run: the calls up to it, what it and they show, the ids that its result gives, of these those
-    that nothing showed before, and the ids that it took."""
+    """A read that was run: the path of calls, the index of its own result and of the path's results, and ids.
+
+    `gave` are the ids in its result, `fresh` those that nothing showed before, and `took` those in its arguments.
+    """
 
     path: tuple[ToolCall, ...]
     own: ResultIndex
@@ -556,7 +560,7 @@ class Reply:
 
 @dataclass
 class ReadSearch:
-    """A search for read-only calls that show what a hidden read shows, in a world of its own."""
+    """A search for read-only calls that show what a hidden read shows, in a separate world."""
 
     world: World
     tools: Sequence[str]
@@ -590,7 +594,7 @@ class ReadSearch:
         return self.find_path()
 
     def followers(self, reply: Reply, reads: Sequence[str]) -> list[str]:
-        """Return tools that take an id which a reply was the first to show."""
+        """Return the tools that take an id which this reply was the first to show."""
         giver = reply.path[-1].name
         return [
             name
@@ -599,7 +603,7 @@ class ReadSearch:
         ]
 
     def call(self, name: str, arguments: dict[str, Any], before: Reply | None, latest: list[Reply]) -> Reply | None:
-        """Run a call and note its reply; None where it is refused, was run before or the budget is spent."""
+        """Run a call and record its reply; None where it is refused, was run before or the budget is spent."""
         call = f"{name}{json.dumps(arguments, sort_keys=True)}"
         if call in self.tried or not self.budget.take():
             return None
@@ -621,14 +625,14 @@ class ReadSearch:
         return latest[-1]
 
     def known_ids(self, id_type: str) -> set[str]:
-        """Return the ids of a type that first calls could take or replies showed."""
+        """Return the ids of a type from contexts, the hidden call and earlier replies."""
         if id_type not in self.ids:
             shown = (context.ids.get(id_type, {}) for context in self.values.contexts.values())
             self.ids[id_type] = {*self.values.ids.get(id_type, ()), *(id for ids in shown for id in ids)}
         return self.ids[id_type]
 
     def serves(self, reply: Reply) -> bool:
-        """Return whether a reply, with those on the path to it, shows what is asked for."""
+        """Return whether a reply, with those on the path to it, shows what the request asks for."""
         return any(all(reply.shown.has(fact) for fact in wanted) for wanted in self.wanted)
 
     def named(self) -> set[str]:
@@ -636,14 +640,14 @@ class ReadSearch:
         return {id for many in self.values.ids.values() for id in many}
 
     def find_path(self) -> tuple[ToolCall, ...] | None:
-        """Return the calls of a path that serves the request, or of several calls that together do; else None."""
+        """Return the calls of a path that serves the request, or several calls that together do; else None."""
         replies = self.reachable()
         if (one := next(filter(self.serves, replies), None)) is not None:
             return one.path
         return next(filter(None, (self.together(wanted, replies) for wanted in self.wanted)), None)
 
     def together(self, wanted: Facts, replies: Sequence[Reply]) -> tuple[ToolCall, ...] | None:
-        """Return calls whose results show some facts about their entities; None where none do."""
+        """Return calls whose results together show all wanted facts; None where there are none."""
         rest, by = {fact.key for fact in wanted}, list[ToolCall]()
         useful = [(rest & one.own.keys, one) for one in replies if not rest.isdisjoint(one.own.keys)]
         if not rest <= set[Key]().union(*(keys for keys, _ in useful)):
@@ -655,7 +659,7 @@ class ReadSearch:
         return None if rest else tuple(by)
 
     def reachable(self) -> list[Reply]:
-        """Return the replies to calls whose ids the request names or such replies show, rather than contexts alone."""
+        """Return the replies to calls whose ids come from the request or from such replies, not only from contexts."""
         ids, found, rest = self.named(), list[Reply](), self.replies
         while ready := [one for one in rest if one.took <= ids]:
             found += ready
@@ -666,7 +670,7 @@ class ReadSearch:
 
 @dataclass(frozen=True)
 class Reached:
-    """A state that writes lead to: the calls, its world and effect, and the ids that the last result gave."""
+    """A state after some writes: the calls, its world and effect, and the ids in the last result."""
 
     world: World
     path: tuple[ToolCall, ...] = ()
@@ -677,10 +681,10 @@ class Reached:
 
 @dataclass
 class WriteSearch:
-    """A search for writes that leave the rows that a hidden write leaves, or the new ones that its result names: to
-    send an equal message is to send a draft, though the draft stays.
+    """A search for writes that leave the rows that a hidden write leaves, or the new ones that its result names.
 
-    Writes on another server than the hidden one's change other rows, so they are not tried.
+    Sending an equal message thus counts as sending a draft, although the draft stays. Writes on other servers than the
+    hidden call's change other rows, so they are not tried.
     """
 
     opening: World
@@ -714,7 +718,7 @@ class WriteSearch:
         return None
 
     def follow(self, state: Reached, name: str, reached: list[Reached]) -> tuple[ToolCall, ...] | None:
-        """Run a tool in a state, and note states that may be followed; return the path if one serves the request."""
+        """Run a tool in a state and record states to follow; return the path if it serves the request."""
         tool, followed = TOOLS[name][1], 0
         for arguments in self.arguments(state, tool):
             if not self.budget.take():
@@ -739,7 +743,7 @@ class WriteSearch:
         return None
 
     def arguments(self, state: Reached, tool: Tool) -> Iterator[dict[str, Any]]:
-        """Yield arguments of a tool in a state; nothing where the tool has nothing to do with the path to it."""
+        """Yield argument sets of a tool in a state; none where the tool is unrelated to the path."""
         if not state.path:
             yield from self.values.groundings(tool)
             return
@@ -753,16 +757,16 @@ class WriteSearch:
         return after == self.target or (bool(self.created) and self.created <= frozenset(after))
 
     def only_adds(self, after: Effect) -> bool:
-        """Return whether what the target lacks is about new rows alone, which a further call may use up."""
+        """Return whether all extra changes concern new rows, which a further call may use up."""
         return all(is_new(item) for item in frozenset(after) - self.wanted)
 
     def distance(self, after: Effect) -> int:
-        """Return in how many fields an effect differs from the target."""
+        """Return the number of fields in which an effect differs from the target."""
         return len(self.wanted.symmetric_difference(after))
 
 
 def rank_tool(name: str, hidden: str) -> tuple[bool, int, str]:
-    """Return a sort key of a tool that is the lower, the likelier it does what a hidden tool does."""
+    """Return a sort key of a tool; tools that are more similar to the hidden one come first."""
     (server, tool), (own, other) = TOOLS[name], TOOLS[hidden]
     shared = len({*tool.ids.values(), *tool.produces} & {*other.ids.values(), *other.produces})
     return server is not own, -shared, name

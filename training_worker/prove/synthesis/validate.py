@@ -1,8 +1,8 @@
-"""Replay validation: a conversation is kept only when a fresh world says the same again, byte for byte.
+"""Replay validation: a conversation is kept only when a fresh world gives the same results, byte for byte.
 
-Only schema and execution errors count, an empty result is none (paper, section 2, step 5). On top of the paper: the
-replies and digests must be equal, every value of an argument must have been given by the user or by a tool before, and
-the oracle must score the largest reward there is.
+Only schema and execution errors count; an empty result is not an error (paper, section 2, step 5). Beyond the paper,
+the replies and digests must be equal, every argument value must have been given before by the user or by a tool, and
+the oracle must get the maximum reward.
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ LARGEST = {False: 1.3, True: 1.0}
 
 
 class Rejected(Exception):
-    """A conversation that does not hold; the message says what failed."""
+    """An invalid conversation; the message says what failed."""
 
 
 def validate(example: Example) -> None:
-    """Raise Rejected unless the example was made with servers that behave as today's and holds on them."""
+    """Raise Rejected unless the example was made with servers that behave as the present ones, and is valid on them."""
     if example.fingerprint != fingerprint(example.world.servers):
         raise Rejected(f"{example.id}: {stale(example)}")
     holds(example)
 
 
 def holds(example: Example) -> None:
-    """Raise Rejected unless the example replays, its alternatives show what its look-ups are made for, all its values
-    have a provenance and its oracle is perfect."""
+    """Raise Rejected for an invalid example.
+
+    A valid one replays, its alternatives show the values taken from its look-ups, all its values have a source and its
+    oracle gets the maximum reward.
+    """
     replay(example)
     if fault := next(find_faults(example), ""):
         raise Rejected(f"{example.id}: {fault}.")
@@ -49,22 +52,22 @@ def holds(example: Example) -> None:
 
 
 def replay(example: Example) -> None:
-    """Run the ground truth in a fresh world and compare every reply and digest."""
+    """Run the ground truth in a fresh world and compare every reply and digest. Raises Rejected."""
     if gone := [name for name in example.world.servers if name not in SERVERS]:
-        raise Rejected(f"{example.id}: there is no server {gone[0]} any more.")
+        raise Rejected(f"{example.id}: the server {gone[0]} no longer exists.")
     world = World.open(example.world.seed, example.world.servers, example.world.size)
     calls, errors = 0, len(example.failures)
     if world.digest() != example.digests[0]:
-        raise Rejected(f"{example.id}: the world of seed {example.world.seed} is another one now.")
+        raise Rejected(f"{example.id}: the world of seed {example.world.seed} has changed.")
     if example.today and f"{world.now:%Y-%m-%d}" != example.today:
-        raise Rejected(f"{example.id}: it is not {example.today} in its world, as the user says.")
+        raise Rejected(f"{example.id}: its world's date is not {example.today}, as the user says.")
     fail_again(example, world, 0)
     for position, step in enumerate(example.steps):
         for call, text in zip(step.calls, step.observations, strict=True):
             reply = world.call(call.name, call.arguments or {})
             calls, errors = calls + 1, errors + (not reply.ok)
             if reply.text != text:
-                raise Rejected(f"{example.id}: {call.name} in step {position} answers something else in a replay.")
+                raise Rejected(f"{example.id}: {call.name} in step {position} has a different result in a replay.")
         if world.digest() != example.digests[position + 1]:
             raise Rejected(f"{example.id}: after step {position} the replayed world differs.")
         fail_again(example, world, position + 1)
@@ -74,7 +77,7 @@ def replay(example: Example) -> None:
 
 
 def fail_again(example: Example, world: World, position: int) -> None:
-    """What failed just before this step, or after the last, has to fail in the same words again."""
+    """Raise Rejected unless the failures just before a step, or after the last one, fail with the same message."""
     for failure in example.failures:
         if failure.step == position:
             reply = world.call(failure.call.name, failure.call.arguments or {})
@@ -83,10 +86,10 @@ def fail_again(example: Example, world: World, position: int) -> None:
 
 
 def provenance(example: Example) -> None:
-    """Every value, PINs and passwords among them, may be used only if the user or a tool said it before."""
+    """Raise Rejected for a value, PINs and passwords included, that neither the user nor a tool gave before."""
     if example.today and long_day(date.fromisoformat(example.today)) not in example.turns[0]:
         raise Rejected(f"{example.id}: nobody says that it is {example.today}.")
-    if example.acts:  # as planned; of what people wrote, words need not single things out
+    if example.acts:  # only for planned texts: those that people wrote need not identify entities
         derivable(example)
         return
     observed = [" ".join(text for step in example.steps[:end] for text in step.observations) for end in places(example)]
@@ -99,7 +102,7 @@ def provenance(example: Example) -> None:
 
 
 def derivable(example: Example) -> None:
-    """Raise Rejected unless the resolver derives every value, those of failed calls among them."""
+    """Raise Rejected unless the resolver finds the origin of every value, including those of failed calls."""
     if faults := unresolved(example):
         raise Rejected(f"{example.id}: {faults[0]}")
     for failure in example.failures:
@@ -110,12 +113,12 @@ def derivable(example: Example) -> None:
 
 
 def places(example: Example) -> range:
-    """Where a call may stand: before each step, and after the last."""
+    """Return the positions of failed calls: before each step, and after the last."""
     return range(len(example.steps) + 1)
 
 
 def hidden_edges(example: Example) -> Example:
-    """The example with the edges that execution shows besides: leave out a step, and a later one is refused."""
+    """Return the example with the edges that execution adds: without a step, a later one is refused."""
     edges = set(example.edges)
     for left_out in range(len(example.steps) - 1):
         world = World.open(example.world.seed, example.world.servers, example.world.size)

@@ -1,7 +1,7 @@
 """Checks of a text that a language model writes in place of a scripted one: nothing lost, nothing invented.
 
-A check compares the two texts and the conversation up to there. It sees values, descriptions, names, denials and the
-subject of a request; it does not see whether other words mean the same.
+A check compares the two texts and the conversation up to there. It covers values, descriptions, names, denials and the
+subject of a request, but not whether other words mean the same.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ QUESTION_FRAME = frozenset(
     + "which what how do you mean exactly should it be have in mind".split()
 )
 LONGEST, LETTERS_MORE = 3, 200
-SHORT = 3  # letters; an observed word of so few says nothing by itself
-RARE, KNOWN = 7, 14  # servers of 20; words in the phrases of more are no subject of a request
+SHORT = 3  # letters; such short observed words mean nothing by themselves
+RARE, KNOWN = 7, 14  # servers of 20; words in the phrases of more servers are not the subject of a request
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Wording:
 
 
 class Check:
-    """What is wrong with new words for one text of an example: a reason with details after a colon, or ""."""
+    """A check of new words for one text of an example; a fault is a reason with details after a colon, or ""."""
 
     def __init__(self, example: Example, turn: int, speaker: Speaker = "user"):
         self.example, self.turn, self.speaker = example, turn, speaker
         self.old = text_of(example, turn, speaker)
         self.values = values_said(example, turn, speaker)
-        first = turn if speaker == "user" and self.act == "ask" else 0  # what is left open stays open
+        first = turn if speaker == "user" and self.act == "ask" else 0  # an open value must stay open
         answers = example.answers[: turn + 1] if speaker == "assistant" else ()
         said = " ".join([*example.turns[first : turn + 1], *answers])
         self.currencies = currencies(said)
@@ -121,7 +121,7 @@ class Check:
         return one in self.names or normal(str(WORDS[one])) in self.exact
 
     def request_faults(self, new: str) -> Iterator[str]:
-        """Yield what is wrong with a user turn alone: its wishes, denials, origins and dependences."""
+        """Yield the faults specific to a user turn: its wishes, denials, origins and dependences."""
         if denials(new) > denials(self.old):
             yield "it denies or forbids what the draft does not"
         old = topic_words(self.old)
@@ -140,7 +140,7 @@ class Check:
             yield "it says what only a tool is to show"
 
     def report_faults(self, new: str) -> Iterator[str]:
-        """Yield what is wrong with a text of the assistant alone: what it denies, and what it asks."""
+        """Yield the faults specific to an assistant text: its denials and questions."""
         said, due = denials(new), denials(self.old)
         if bool(said) != bool(due) or (said > due and self.act != "decline"):
             yield "it denies more or less than the draft"
@@ -158,11 +158,11 @@ def replaced(texts: tuple[str, ...], place: int, text: str) -> tuple[str, ...]:
 
 
 def values_said(example: Example, turn: int, speaker: Speaker = "user") -> list[str]:
-    """Return what a text says and new words must say too, in the order in which it says them.
+    """Return the values that a text says and new words must also say, in the order of the text.
 
-    These are values of calls and of what tools show, in each way to say them, descriptions of entities, comparisons,
-    ids, numbers, amounts and addresses; of a value inside a longer one only the longer. What has a digit comes as
-    often as the text says it, anything else once.
+    These are values of calls and of results in each wording, descriptions of entities, comparisons, ids, numbers,
+    amounts and addresses; of a value inside a longer one only the longer. Values with a digit are repeated as often as
+    the text says them, others occur once.
     """
     text = text_of(example, turn, speaker)
     amounts = (found.rstrip(".,") for found in AMOUNT.findall(text))
@@ -179,7 +179,7 @@ def values_said(example: Example, turn: int, speaker: Speaker = "user") -> list[
 
 
 def occurrences(text: str, value: str) -> Iterator[int]:
-    """Yield where a text says a value as words of its own."""
+    """Yield where a text says a value, bounded by word boundaries."""
     start = 0
     while (at := word(text[start:], value)) >= 0:
         yield start + at
@@ -191,7 +191,7 @@ def text_of(example: Example, turn: int, speaker: Speaker) -> str:
 
 
 def values(example: Example, turn: int, speaker: Speaker) -> Iterator[str]:
-    """Yield the reference date, values of arguments in each way a user may say them, and texts that tools show."""
+    """Yield the reference date, values of arguments in each wording, and texts that tools show."""
     if example.today:
         yield long_day(date.fromisoformat(example.today))
     for failure in example.failures:
@@ -214,7 +214,7 @@ def argument_values(call: ToolCall, today: str) -> Iterator[str]:
 
 
 def observed(example: Example, turn: int) -> Iterator[str]:
-    """Yield what tools showed up to the end of a turn: their replies, and each value as people say it."""
+    """Yield what tools showed up to the end of a turn: their replies, and each value in users' words."""
     for step in example.steps:
         if step.turn <= turn:
             for call, text in zip(step.calls, step.observations, strict=False):
@@ -231,7 +231,7 @@ def values_as_said(tool: str, data: Json, today: str) -> Iterator[str]:
 
 
 def ways(tool: str, name: str, value: Json, today: str) -> tuple[str, ...]:
-    """Return the ways to say the value of a tool's parameter or field; none for a tool without phrases."""
+    """Return the wordings of a value of a tool's parameter or field; none for a tool without phrases."""
     try:
         return forms(phrases_for(tool), name, value, today) if tool in TOOLS else ()
     except PhraseError:
@@ -252,14 +252,14 @@ def descriptions(example: Example, turn: int) -> Iterator[str]:
 
 
 def position(text: str, value: str) -> int:
-    """Return where a text says a value first, -1 where it does not; a phrase may begin a sentence or stand in one."""
+    """Return where a text first says a value, or -1; a phrase may be at the beginning of a sentence or within one."""
     phrase = " " in value or value[:1].islower()
     ways = (value, value[:1].swapcase() + value[1:]) if phrase else (value,)
     return min((at for one in ways if (at := word(text, one)) >= 0), default=-1)
 
 
 def first_out_of_order(text: str, values: list[str]) -> str:
-    """Return the first of some values that a text does not say after those before it; "" where it keeps the order."""
+    """Return the first of some values that a text does not say after the ones before it; "" if the order is kept."""
     at = 0
     for value in values:
         found = position(text[at:], value)
@@ -274,7 +274,7 @@ def exact(text: str) -> list[str]:
 
 
 def normal(token: str) -> str:
-    """Return a number without its sign, its separators and the noughts at its end; any other token as it stands."""
+    """Return a number without sign, separators and trailing zeros; any other token unchanged."""
     try:
         return str(abs(Decimal(token.replace(",", ""))).normalize())
     except InvalidOperation:
@@ -291,7 +291,7 @@ def currencies(text: str) -> set[str]:
 
 
 def names(text: str) -> Iterator[str]:
-    """Yield the words with a capital letter that do not begin a sentence."""
+    """Yield the capitalised words that do not begin a sentence."""
     for found in LETTERS.finditer(text):
         before = text[: found.start()].rstrip(" \"'\u201c\u2018(*")
         if len(found[0]) > 1 and found[0][0].isupper() and before and before[-1] not in ".!?:;\n\u2014\u2013-\u2026":
@@ -299,15 +299,15 @@ def names(text: str) -> Iterator[str]:
 
 
 def question_words(text: str) -> set[str]:
-    """Return the words of the last sentence but those of the frame: what a question is about."""
+    """Return the words of the last sentence except those of the frame: the subject of a question."""
     last = re.split(r"[.!?] ", text.rstrip())[-1]
     return {one.casefold() for one in LETTERS.findall(last)} - QUESTION_FRAME
 
 
 def subjects(example: Example, turn: int) -> Iterator[frozenset[str]]:
-    """Yield for each tool that a turn asks for the words by which people speak of it; where none is called, all such.
+    """Yield for each tool that a turn asks for its topic words; without a call, all topic words.
 
-    What is asked back about is fulfilled in the next turn.
+    A request that the assistant asks back about is fulfilled in the next turn.
     """
     acts = example.acts[turn : turn + 1]
     turns = (turn, turn + 1) if acts == ("ask",) else (turn,)
@@ -321,7 +321,7 @@ def subjects(example: Example, turn: int) -> Iterator[frozenset[str]]:
 
 
 def topic_words(text: str) -> frozenset[str]:
-    """Return the words of a text but the shortest, without a plural's ending."""
+    """Return the words of a text except the shortest, without plural endings."""
     return frozenset(one.casefold().rstrip("s") for one in LETTERS.findall(text) if len(one) >= SHORT)
 
 
@@ -332,7 +332,7 @@ def all_topics() -> frozenset[str]:
 
 @cache
 def topics(most: int) -> Mapping[str, frozenset[str]]:
-    """Return for each of our tools the words of its phrases that the phrases of at most so many servers have."""
+    """Return for each of our tools the words of its phrases that occur in the phrases of at most `most` servers."""
     found, servers = dict[str, frozenset[str]](), defaultdict[str, set[str]](set)
     for name, (server, tool) in TOOLS.items():
         said = phrases_for(name).tools[name]

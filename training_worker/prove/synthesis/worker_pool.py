@@ -1,7 +1,7 @@
-"""Who makes shards: processes of this one's own, and helpers elsewhere, who may come or not.
+"""Worker pool that makes shards: local processes, and optional helpers on other machines.
 
-A helper is asked, never relied upon. What it has not brought when nothing else is left to do, or after a while, is made
-here: a helper that is lost costs a shard's time, and without any the work is done all the same.
+Helpers are optional. A shard that a helper has not delivered when nothing else is left, or after a while, is made
+here: a lost helper costs a shard's time, and without helpers the work is still done.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..trajectory import Split
 from .conversation import Recipe
 from .shards import Draws, Result, Shard, Task, in_shards
 
-TURN = 0.2  # seconds between two looks at what helpers have brought
-ASKED = 16  # shards that helpers are asked for at a time
-PATIENCE = 30.0  # seconds until a shard that was asked for counts as lost
-MOST_DEATHS = 3  # times that processes may be killed before it is no accident
-Ask = Callable[[Draws, Shard], bool]  # asks any helper to make a shard; False when nobody can be asked now
+TURN = 0.2  # seconds between two checks for shards from helpers
+ASKED = 16  # shards requested from helpers at a time
+PATIENCE = 30.0  # seconds until a requested shard counts as lost
+MOST_DEATHS = 3  # tolerated crashes of the process pool
+Ask = Callable[[Draws, Shard], bool]  # requests a shard from any helper; False when no helper is available
 
 
 def nobody(draws: Draws, shard: Shard) -> bool:
@@ -36,7 +36,7 @@ def nobody(draws: Draws, shard: Shard) -> bool:
 
 
 class Crew:
-    """Makes draws, in so many processes of its own, and keeps their shards in a folder; by default a passing one."""
+    """A pool of local processes that makes draws and stores their shards in a folder, by default a temporary one."""
 
     def __init__(
         self, draws: Draws, folder: Path | None = None, processes: int | None = None, ask: Ask = nobody
@@ -55,9 +55,9 @@ class Crew:
         self.held.close()
 
     def draw(self, tasks: Sequence[Task], tell: Callable[[Sequence[Result]], None]) -> list[Result]:
-        """What comes of each task, in order; `tell` hears several times a second of what has come since, if anything.
+        """Return the result of each task, in order; `tell` gets new results several times a second.
 
-        Raises OSError when a shard cannot be written, BrokenProcessPool when processes are killed again and again.
+        Raises OSError when a shard cannot be written, BrokenProcessPool when processes are killed repeatedly.
         """
         shards, made = in_shards(tasks, self.draws, self.folder), dict[Shard, list[Result]]()
         for fresh in self.make(shards):
@@ -74,8 +74,8 @@ class Crew:
             self.pool = ProcessPoolExecutor(self.processes, get_context("spawn"), prepare, given)
 
     def make(self, shards: Iterable[Shard]) -> Iterator[dict[Shard, list[Result]]]:
-        """Until all are made: turn by turn those that are there now, which may be none; at first those from before."""
-        left, away = dict.fromkeys(shards), dict[Shard, float]()  # away: when helpers were asked for it
+        """Yield finished shards turn by turn until all are made, perhaps none in a turn; existing ones come first."""
+        left, away = dict.fromkeys(shards), dict[Shard, float]()  # away: time of the request to helpers
         there = read(left)
         while True:
             for shard in there:
@@ -87,7 +87,7 @@ class Crew:
             try:
                 self.assign(left, away)
                 done = self.look()
-            except BrokenProcessPool:  # one was killed, which ends them all
+            except BrokenProcessPool:  # a killed process breaks the whole pool
                 self.deaths += 1
                 if self.deaths > MOST_DEATHS:
                     raise
@@ -97,7 +97,7 @@ class Crew:
             there = read(shard for shard in {*done, *away} if shard in left)
 
     def assign(self, left: Iterable[Shard], away: dict[Shard, float]) -> None:
-        """Give each process of ours a shard that nobody is at, or the one that helpers have had longest; then ask."""
+        """Give each local process an unassigned shard, or the one helpers have had longest; then ask helpers."""
         now, busy = time.monotonic(), set(self.here.values())
         for shard in [shard for shard, asked_at in away.items() if now - asked_at > PATIENCE]:
             del away[shard]
@@ -115,7 +115,7 @@ class Crew:
         return deaf_to_ctrl_c(lambda: self.pool.submit(make_shard, shard))
 
     def look(self) -> list[Shard]:
-        """The shards that our processes have made since; waits for one, but not for long."""
+        """Return the shards that local processes have finished, after a short wait for one."""
         done = wait(self.here, TURN, FIRST_COMPLETED).done
         for future in done:
             future.result()
@@ -123,7 +123,7 @@ class Crew:
 
 
 def read(shards: Iterable[Shard]) -> dict[Shard, list[Result]]:
-    """What is in those that are made."""
+    """Return the results of the shards that are made."""
     found = ((shard, shard.read()) for shard in shards)
     return {shard: drawn for shard, drawn in found if drawn is not None}
 
@@ -132,9 +132,9 @@ draws: Draws
 
 
 def prepare(graph: Path, recipe: Recipe, split: Split) -> None:
-    """Set what this process works on. It leaves Ctrl-C to its parent, and does not outlive that.
+    """Initialise this worker process, which ignores Ctrl-C and ends with its parent.
 
-    The graph comes in a file: a process that is killed while it is handed megabytes would hang its parent.
+    The graph is passed in a file: a process killed while it receives megabytes would hang its parent.
     """
     global draws
     draws = Draws.load(graph, recipe, split)

@@ -1,0 +1,197 @@
+"""The page that lists where one is signed in, and signs one out there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from allauth.mfa.webauthn.internal.auth import parse_authentication_response
+from allauth.mfa.webauthn.views import LoginWebAuthnView
+from allauth.usersessions.models import UserSession
+from cryptography.exceptions import InvalidSignature
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from prove_web.api.models import ApiToken
+from prove_web.live.models import Job
+from prove_web.review.models import Comment, Review
+from prove_web.review.notifications import list_notifications
+from prove_web.sharing.models import Share
+
+from ..account_deletion import close, in_the_way
+from ..memberships import LastOwner
+from ..models import Membership, Project, User
+from ..permissions import signed_in
+from .sessions import end, places
+from .signals import tell
+
+
+@signed_in
+@never_cache
+@require_http_methods(["GET", "POST"])
+def sessions(request: Any) -> HttpResponse:
+    """`session` ends one of them, `others` all but the one at hand."""
+    here, told = request.session.session_key, request.POST
+    if request.method == "POST":
+        one = told.get("session", "")
+        only = one if one.isascii() and one.isdecimal() and len(one) < 19 else None
+        ended = end(request.user, here, only) if only or "others" in told else 0
+        if ended:
+            tell(request.user, "signed out elsewhere as", browsers=ended)
+            messages.success(request, f"Signed out of {ended} other browser{'s' * (ended != 1)}.")
+        else:
+            messages.info(request, "That browser was already signed out.")
+        return redirect("account-sessions")
+    return render(request, "accounts/sessions.html", {"places": places(request.user, here)})
+
+
+# What the site knows of a person, as one JSON file that they take along.
+
+MOST = 10_000  # of each, the newest
+
+
+@signed_in
+@never_cache
+@require_GET
+def account_data(request: Any) -> JsonResponse:
+    headers = {"Content-Disposition": f'attachment; filename="prove-studio-{request.user.pk}.json"'}
+    return JsonResponse(known_of(request.user), headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})
+
+
+def known_of(user: User) -> dict[str, Any]:
+    """No secret is among it, nor any hash of one; of what lies in projects, what the person may see at this moment."""
+    of, seen = {"user": user}, Project.objects.of(user)
+    reviews = Review.objects.filter(reviewer=user, item__queue__project__in=seen)
+    comments = Comment.objects.filter(author=user, trajectory__dataset__project__in=seen)
+    links = Share.objects.filter(made_by=user, project__in=seen)
+    jobs = Job.objects.filter(created_by=user, project__in=seen)
+    return {
+        "account": {
+            **{name: getattr(user, name) for name in ("username", "email", "first_name", "last_name")},
+            **{"since": user.date_joined, "last_signed_in": user.last_login},
+        },
+        "teams": rows(Membership.objects.filter(**of), "organisation__name", "role", "since"),
+        "second_factors": rows(Authenticator.objects.filter(**of), "type", "created_at", "last_used_at"),
+        "signed_in": rows(UserSession.objects.filter(**of), "ip", "user_agent", "created_at", "last_seen_at"),
+        "api_tokens": rows(ApiToken.objects.filter(**of), "name", "scopes", "created_at", "used_at", "revoked_at"),
+        "share_links": rows(links, "title", "made_at", "expires_at", "withdrawn_at"),
+        "jobs": rows(jobs, "kind", "title", "state", "created_at"),
+        "reviews": rows(reviews, "item__queue__name", "item__position", "state", "answers", "comment"),
+        "comments": rows(comments, "trajectory__example", "text", "made_at"),
+        "notifications": rows(list_notifications(user), "text", "made_at", "read_at"),
+    }
+
+
+def rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
+    return list(found.order_by("-pk").values(*fields)[:MOST])
+
+
+# The page on which one closes one's account.
+
+
+@signed_in
+@never_cache
+@require_http_methods(["GET", "POST"])
+@reauthentication_required
+def account_close(request: Any) -> HttpResponse:
+    """Asks for the user name, since there is no way back."""
+    user, typed = request.user, request.POST.get("typed", "").strip()
+    kept = in_the_way(user)
+    fault = ""
+    if request.method == "POST":
+        fault = "" if typed == user.username else f"To close the account, type your exact user name: {user.username}"
+        if not fault and not kept:
+            try:
+                close(user)
+            except LastOwner as error:
+                fault = str(error)
+            else:
+                logout(request)
+                messages.success(request, "Your account is closed.")
+                return redirect("sign-in")
+    context = {"typed": typed, "fault": fault, "kept": kept, "teams": user.organisations.order_by("name")}
+    return render(request, "accounts/account_close.html", context, status=422 if request.method == "POST" else 200)
+
+
+# The forms that take what a browser says of a passkey: whatever it sends, it is refused and breaks nothing.
+
+# What the parser raises for what it does not expect, and what a signature by another key raises.
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, InvalidSignature)
+
+
+def sound(look: Callable[[], Any]) -> Any:
+    """What is made of it. Raises ValidationError."""
+    try:
+        return look()
+    except MALFORMED:
+        raise forms.ValidationError("Invalid passkey.") from None
+
+
+class AddPasskey(AddWebAuthnForm):
+    """With `passwordless` the device keeps who it is for, and asks for a finger, a face or a PIN."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        alone = self.fields["passwordless"]
+        alone.label, alone.initial = "Sign in without a password", True
+        alone.help_text = "Clear this for a security key without a PIN; it then replaces only the code."
+
+    def clean(self) -> Any:
+        return sound(super().clean)
+
+
+class AuthenticatePasskey(AuthenticateWebAuthnForm):
+    def clean_credential(self) -> Any:
+        return sound(super().clean_credential)
+
+
+class ReauthenticatePasskey(ReauthenticateWebAuthnForm):
+    def clean_credential(self) -> Any:
+        return sound(super().clean_credential)
+
+
+class SignInByPasskey(LoginWebAuthnForm):
+    """It names the account itself; that its person was there, the device has to have seen."""
+
+    def clean_credential(self) -> Any:
+        found = sound(super().clean_credential)
+        told = sound(lambda: parse_authentication_response(self.cleaned_data["credential"]))
+        if not told.response.authenticator_data.is_user_verified():
+            raise forms.ValidationError("Invalid passkey.")
+        return found
+
+
+class PasskeySignInPage(LoginWebAuthnView):
+    """GET gives what the browser asks a passkey for, POST signs in by what it said."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer = super().form_valid(form)
+        after = self.after()
+        return redirect(after) if after and self.request.user.is_authenticated else answer
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        messages.error(self.request, "This passkey is not registered here. Try another, or sign in with your password.")
+        query = urlencode({"next": self.after()}) if self.after() else ""
+        return redirect(f"{reverse('sign-in')}?{query}" if query else "sign-in")
+
+    def after(self) -> str:
+        """Where one wanted to go, if that is a page of this site."""
+        told: str = self.request.POST.get("next", "")
+        here = {self.request.get_host()}
+        return told if url_has_allowed_host_and_scheme(told, here, self.request.is_secure()) else ""

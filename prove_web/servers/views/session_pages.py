@@ -1,0 +1,169 @@
+"""The page that lays two moments side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.accounts.redirects import going_back
+from prove_web.trajectories.replay_score import example_of, judge
+from training_worker.prove.synthesis import manual
+from training_worker.prove.synthesis.validate import Rejected
+
+from .. import saved_calls
+from ..listing import counted
+from ..models import LiveSession, SavedCall, SessionCall
+from ..saved_calls import NotSaved
+from ..session_diff import Side, compared, sides
+from ..session_page import gone, number
+from ..session_to_trajectory import chosen, offered, save_trajectory, tidy
+from ..world_cache import NotRebuilt
+from .parts import typed
+from .sessions import UNPROCESSABLE, of, to
+
+OFFERED = 100
+
+
+@in_project(Action.VIEW)
+@require_safe
+def compare(request: ProjectRequest) -> HttpResponse:
+    """Two moments of one session or of two, as `a=12:3&b=14`; without them, the form to choose them."""
+    rows = LiveSession.objects.filter(project=request.project).select_related("project__organisation", "created_by")
+    one, other = (side(rows, typed(request, name), typed(request, f"{name}_at")) for name in ("a", "b"))
+    shown: dict[str, Any] = {"a": one, "b": other, "fault": ""}
+    if one and other:
+        try:
+            shown["found"] = compared(one, other)
+        except NotRebuilt as error:
+            shown["fault"] = f"One of the two states cannot be shown. {error}"
+    elif typed(request, "a") or typed(request, "b"):
+        shown["fault"] = "One of the two sessions does not exist in this project. Choose sessions from the lists."
+    shown["sessions"] = list(counted(rows).order_by("-created_at", "-pk")[:OFFERED])
+    for side in (one, other):
+        if side and side.session.pk not in {each.pk for each in shown["sessions"]}:
+            shown["sessions"].append(side.session)
+    return render(request, "servers/compare.html", shown)
+
+
+def side(rows: Any, text: str, at: str) -> Side | None:
+    """The moment that an address names: `12:3`, or `12` with the moment in a field of its own."""
+    named = sides(f"{text}:{at}" if at and ":" not in text else text)
+    found = counted(rows).filter(pk=named[0]).first() if named else None
+    if found is None or named is None:
+        return None
+    return Side(found, found.made if named[1] is None else min(named[1], found.made))
+
+
+# Calls that a team saves under a name: save, rename, remove. They are run in any session that has their tool.
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def save(request: ProjectRequest, session: int) -> HttpResponse:
+    """Keep a call of a session for the team."""
+    source = of(request, session)
+    made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
+    if made is None:
+        messages.error(request, "Call not saved: this session has no such call.")
+        return redirect(to(source))
+    back = to(source, at=made.position)
+    try:
+        kept = saved_calls.save(request.organisation, request.user, made, request.POST.get("name", ""))
+    except NotSaved as why:
+        messages.error(request, str(why))
+        return redirect(back)
+    messages.success(request, f"“{kept}” saved for the team. It is available wherever {made.tool} can be called.")
+    return redirect(back)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def change(request: ProjectRequest, saved: int) -> HttpResponse:
+    """Rename a saved call of the team, or remove it."""
+    one = get_object_or_404(SavedCall, organisation=request.organisation, pk=saved)
+    if "remove" in request.POST:
+        one.delete()
+        messages.success(request, f"“{one.name}” deleted.")
+        return back(request, one)
+    try:
+        name = saved_calls.rename(one, request.POST.get("name", ""))
+    except NotSaved as why:
+        messages.error(request, str(why))
+    else:
+        messages.success(request, f"“{one.name}” renamed to “{name}”.")
+    return back(request, one)
+
+
+def back(request: ProjectRequest, one: SavedCall) -> HttpResponse:
+    """To the page it was asked from, else to the tool's."""
+    return going_back(request, reverse("tool", args=[*request.project.path, one.tool]))
+
+
+# The page that makes a trajectory of the calls of a session: what a user asks for, and which calls are the answer.
+
+
+@in_project(Action.ANNOTATE)
+def make(request: ProjectRequest, session: int) -> HttpResponse:
+    """Choose calls and say what is asked for; kept only when a fresh world agrees."""
+    source = of(request, session)
+    if gone(source):
+        return redirect(to(source))  # whose page says so
+    at = number(request.GET.get("at"), source.calls.count())
+    calls = offered(source, at)
+    if request.method != "POST":
+        return page(request, source, at, calls, {each.position: "" for each in calls}, chosen(calls))
+    said = {each.position: words(request, each.position) for each in calls}
+    used = [each for each in calls if f"use-{each.position}" in request.POST]
+    try:
+        kept = save_trajectory(request.project, request.user, source, calls, used, said)
+    except Rejected as reason:
+        return page(request, source, at, calls, said, used, str(reason))
+    except OSError as error:
+        fault = f"Cannot write to the data folder: {error.strerror or error}."
+        return page(request, source, at, calls, said, used, fault)
+    verdict, made = judge(example_of(kept)), len(used)
+    score = f"{verdict.reward.total:.2f} of {verdict.most:.2f}" if verdict.reward else "no score"
+    messages.success(
+        request,
+        f"Saved as {kept.example} of “{kept.dataset}”. "
+        f"Replay: {made} call{'s' * (made != 1)} returned the same result, score {score}.",
+    )
+    return redirect(kept)
+
+
+def words(request: ProjectRequest, position: int) -> str:
+    """What the user says before a call."""
+    return tidy(request.POST.get(f"say-{position}", ""))
+
+
+def page(
+    request: ProjectRequest,
+    session: LiveSession,
+    at: int,
+    calls: list[SessionCall],
+    said: dict[int, str],
+    used: list[SessionCall],
+    fault: str = "",
+) -> HttpResponse:
+    good = [each for each in calls if each.ok]
+    unsaid = manual.unsaid([manual.ManualCall(each.tool, each.arguments, each.text) for each in good])
+    needs = {each.position: values for each, values in zip(good, unsaid, strict=True)}
+    marked = {each.position for each in used}
+    rows: list[dict[str, Any]] = [
+        {
+            "call": each,
+            "said": said[each.position],
+            "used": each.position in marked,
+            "first": each is next(iter(good), None),
+            "needs": needs.get(each.position, []),
+        }
+        for each in calls
+    ]
+    shown = {"session": session, "at": at, "rows": rows, "fault": fault}
+    return render(request, "servers/trajectory_new.html", shown, status=UNPROCESSABLE if fault else 200)
