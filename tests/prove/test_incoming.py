@@ -130,7 +130,7 @@ class TestRoundTrip:
         outcome = bring(path, tmp_path, keep_good=True)
         assert (outcome.good, outcome.bad) == (1, 1)
         (told,) = faults(tmp_path)
-        assert told["number"] == "2" and "answered otherwise" in told["why"]
+        assert told["number"] == "2" and "different result" in told["why"]
 
 
 class TestBadRows:

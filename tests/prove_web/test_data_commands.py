@@ -223,7 +223,7 @@ def test_verifying_what_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"manifest.json is not there; `manage.py synthesize`"):
         said("verify", tmp_path)
     (tmp_path / "manifest.json").write_text('{"recipe":')
-    with pytest.raises(CommandError, match="no manifest of this version"):
+    with pytest.raises(CommandError, match="not a manifest of this version"):
         said("verify", tmp_path)
 
 

@@ -71,7 +71,7 @@ class Attempt:
         return True
 
     def is_ours(self) -> bool:
-        """Return whether no other process runs this attempt. A claim from this machine counts only if its lock is held."""
+        """Return whether no other process runs this attempt. This machine's claim counts only if its lock is held."""
         host = socket.gethostname()
         holder = self.delivery.claim(who := f"{host}:{os.getpid()}")
         return holder == who or (holder.startswith(f"{host}:") and not self.is_held())

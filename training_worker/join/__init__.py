@@ -1,1 +1,1 @@
-"""A machine that joins a site as a worker: it needs the site's address and a token, and nothing else of the site."""
+"""Enrolled worker: a machine that joins a site with only the site's URL and a token."""

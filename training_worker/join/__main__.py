@@ -1,7 +1,7 @@
-"""Join a site as a worker: `python -m training_worker.join https://site.example.com TOKEN`.
+"""Enrolled worker of a site: `python -m training_worker.join https://site.example.com TOKEN`.
 
-An owner makes the token on the site's page of workers. The machine fetches what a job needs, trains or evaluates, and
-sends back what comes of it, all over https; it needs neither the site's broker nor its database.
+An owner creates the token on the site's page of workers. The machine fetches what a job needs, trains or evaluates, and
+sends the results back, all over HTTPS; it needs neither the site's broker nor its database.
 """
 
 from __future__ import annotations
@@ -29,28 +29,30 @@ from .file_sync import OUT, bring
 from .http_client import Away, Line, NotTaken, Refused
 from .http_event_sink import HttpSink
 
-EVERY = 3.0  # seconds between two questions for work
+EVERY = 3.0  # seconds between two requests for work
 FOLDER = Path("~/.prove-worker")
 TOKEN = slots.TOKEN
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m training_worker.join", description=__doc__.split("\n")[0])
-    parser.add_argument("url", help="the site's address")
-    parser.add_argument("token", nargs="?", default=os.environ.get(TOKEN, ""), help=f"or in {TOKEN}")
+    parser.add_argument("url", help="the site's URL")
+    parser.add_argument("token", nargs="?", default=os.environ.get(TOKEN, ""), help=f"worker token (default: {TOKEN})")
     parser.add_argument("--data", type=Path, help=f"folder for its files (default: PROVE_DATA or {FOLDER})")
-    parser.add_argument("--slots", type=int, default=1, help="jobs at once, each on its share of the GPUs (default: 1)")
+    parser.add_argument(
+        "--slots", type=int, default=1, help="parallel jobs, each on its share of the GPUs (default: 1)"
+    )
     given = parser.parse_args()
     if given.slots < 1:
         parser.error("--slots must be at least 1.")
     data = (given.data or Path(os.environ.get("PROVE_DATA") or FOLDER)).expanduser().resolve()
-    os.umask(0o077)  # tokens, checkpoints and logs are for this user alone
+    os.umask(0o077)  # only this user may read tokens, checkpoints and logs
     closing = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *rest: closing.set())
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.environ["PROVE_DATA"] = str(data)  # by which the child finds its models
+        os.environ["PROVE_DATA"] = str(data)  # where the child finds its models
         os.environ.pop("REDIS_URL", None)
         line = Line(given.url, given.token)
         if given.slots > 1:
@@ -75,10 +77,12 @@ def work(line: Line, data: Path, closing: threading.Event) -> int:
                 do(line, data / "jobs", name, order, known, closing)
                 continue
             if order.get("draining") and not drains:
-                print("It takes no more jobs, as was asked for at the site. Stop it when you like.", flush=True)
+                print(
+                    "Draining, as requested on the site: this worker takes no more jobs. It can be stopped.", flush=True
+                )
             drains = bool(order.get("draining"))
         except (Away, NotTaken) as error:
-            print(f"{error} Asking again.", flush=True)
+            print(f"{error} Retrying.", flush=True)
         closing.wait(EVERY)
     with suppress(Away, NotTaken):
         line.request("goodbye/", {})
@@ -86,26 +90,26 @@ def work(line: Line, data: Path, closing: threading.Event) -> int:
 
 
 def joined(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
-    """Introduce this machine; what it is called there. A site that is away is waited for. Raises Refused."""
+    """Register this machine and return its name on the site, waiting for a site that is down. Raises Refused."""
     while True:
         try:
             heard = line.request("hello/", {"facts": known, "versions": versions(), "time": now()})
             break
         except Away as error:
-            print(f"{error} Trying again.", flush=True)
+            print(f"{error} Retrying.", flush=True)
             if closing.wait(EVERY):
                 raise Refused("Stopped before the site answered.") from None
     if (behind := skew(heard["time"])) > MOST_SKEW:
         raise Refused(SKEWED.format(behind))
     gpus = ", ".join(gpu["name"] for gpu in known["gpus"]) or f"{known['cores']} cores, no GPU"
-    print(f"Joined {heard['team']} as {heard['worker']}: {gpus}. Versions and clock are those of the site.", flush=True)
+    print(f"Joined {heard['team']} as {heard['worker']}: {gpus}. Versions and clock match the site's.", flush=True)
     return str(heard["worker"])
 
 
 def do(
     line: Line, jobs: Path, name: str, order: dict[str, Any], known: dict[str, Any], closing: threading.Event
 ) -> None:
-    """One attempt at a job. Raises Refused, once it was let go of."""
+    """Run one attempt of a job. Raises Refused after the attempt was released."""
     files = order.pop("files")
     print(f"{order['kind']} {order['job']}, attempt {order['attempt']}", flush=True)
     folder = jobs / order["job"]
@@ -130,7 +134,7 @@ def do(
 
 @contextmanager
 def beating(line: Line, order: dict[str, Any], known: dict[str, Any]) -> Iterator[None]:
-    """Have the site hear of an attempt whose files are under way, which may take long."""
+    """Send heartbeats for an attempt while its files are transferred, which may take long."""
     over = threading.Event()
 
     def beat() -> None:

@@ -1,4 +1,4 @@
-"""What a machine that joins can do beside training: the benchmarks that it has, and the models that it names."""
+"""Capabilities of an enrolled machine besides training: its installed benchmarks and configured models."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from ..prove.benchmarks.registry import KNOWN
 from ..prove.models import model_folders
 
-ASKS_AN_ENDPOINT = {"tau2"}  # a model plays the user there, and what it is asked by is the site's own
+ASKS_AN_ENDPOINT = {"tau2"}  # there a model plays the user, through an endpoint of the site
 
 
 def able(data: Path) -> dict[str, Any]:
-    """`benchmarks` (names), `models` (names), `vllm` (whether it is here)."""
+    """Return `benchmarks` (names), `models` (names) and `vllm` (whether it is installed)."""
     root = data / "benchmarks"
     there = [one.name for one in KNOWN.values() if one.name not in ASKS_AN_ENDPOINT and not one.missing(root)]
     return {"benchmarks": there, "models": sorted(model_folders(data)), "vllm": find_spec("vllm") is not None}

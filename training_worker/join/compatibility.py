@@ -1,4 +1,4 @@
-"""What an enrolled machine and the site agree on before they work together: versions of what training depends on."""
+"""Compatibility of an enrolled machine with the site: versions of what training depends on, and clocks."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 from ..jobs.environment import ROOMS, ROOT, code_digest
 
 PINS = ("torch", "transformers", "trl", "peft", "accelerate", "pyarrow")
-DIFFERS = "This machine has other versions than the site: {}. Bring both to the same version and join again."
+DIFFERS = "This machine's versions differ from the site's: {}. Install the same versions on both and join again."
 MOST_SKEW = 300.0  # seconds that the clocks may differ
-SKEWED = "This machine's clock differs from the site's by {:,.0f} seconds. Set it right and join again."
+SKEWED = "This machine's clock differs from the site's by {:,.0f} seconds. Correct it and join again."
 
 
 @cache
 def versions() -> dict[str, str]:
-    """The digest of the code, and of each package the version that is installed; "" for none.
+    """Return the digest of the code, and the installed version of each package; "" for none.
 
-    It is that which this process found when it first asked, before it could change on the disk.
+    The result of the first call is cached, because the code on disk may change while this process runs.
     """
     return {"code": code_digest(ROOT, ROOMS), **{name: installed(name) for name in PINS}}
 
 
 def skew(theirs: str) -> float:
-    """Seconds between a time, in ISO 8601, and this machine's. Raises ValueError."""
+    """Return the seconds between a time in ISO 8601 and this machine's clock. Raises ValueError."""
     told = datetime.fromisoformat(theirs)
     return abs((datetime.now(UTC) - (told if told.tzinfo else told.replace(tzinfo=UTC))).total_seconds())
 
@@ -39,7 +39,7 @@ def installed(name: str) -> str:
 
 
 def differences(theirs: Mapping[str, Any], ours: Mapping[str, str]) -> list[str]:
-    """What is of another version there; a package that is not here does not matter, nor its build."""
+    """Return the versions that differ there; packages that are missing here and build tags are ignored."""
     known = {name: one for name, one in ours.items() if one}
     there = {name: str(theirs.get(name) or "") for name in known}
     return [

@@ -1,4 +1,4 @@
-"""The files of a job: brought from the site before it begins, and mirrored there while it goes on."""
+"""Transfer of a job's files: inputs are fetched before it starts, results are mirrored to the site while it runs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..jobs.policies import policy_folder
 from .http_client import Away, Line, NotTaken, Refused
 
 OUT = "out"
-LAST = "progress.json"  # of a checkpoint, which counts once this is there
+LAST = "progress.json"  # the last file of a checkpoint, which makes it complete
 HIDDEN = (".partial", ".tmp")
-EVERY = 5.0  # seconds between two looks at what is new
-LINES = (".jsonl", ".txt")  # what grows line by line
-SMALL, GROWN = 1 << 20, 1.1  # a larger one is sent again once it is so much larger, and at the end
+EVERY = 5.0  # seconds between two searches for new results
+LINES = (".jsonl", ".txt")  # files that grow line by line
+SMALL, GROWN = 1 << 20, 1.1  # a larger file is sent again once it has grown by this factor, and at the end
 
 
 def bring(line: Line, jobs: Path, order: dict[str, Any], files: Sequence[dict[str, Any]]) -> None:
-    """Every file that the job takes and that is not here as it is there; those of no job lie beside the jobs.
+    """Fetch the job's files that are missing or differ here; files of no job are stored beside the jobs.
 
     Raises Refused, Away, NotTaken and OSError.
     """
@@ -37,7 +37,7 @@ def bring(line: Line, jobs: Path, order: dict[str, Any], files: Sequence[dict[st
 
 
 def ground(there: Path, target: Path, base: str, jobs: Path) -> None:
-    """An adapter's configuration names the folder of its base, which is another here. The work says when it is not."""
+    """Set the local folder of the base model in an adapter's configuration; the work reports a missing base."""
     told = json.loads(there.read_bytes())
     try:
         told["base_model_name_or_path"] = str(policy_folder(base, jobs))
@@ -48,9 +48,9 @@ def ground(there: Path, target: Path, base: str, jobs: Path) -> None:
 
 
 class Mirror(threading.Thread):
-    """Keeps the results of an attempt at the site as they are here. A site that is away is asked again.
+    """Thread that mirrors the results of an attempt to the site, with retries while the site does not answer.
 
-    Once the attempt is `over`, `whole` says whether the site has everything.
+    Once the attempt is `over`, `whole` tells whether the site has everything.
     """
 
     def __init__(self, line: Line, folder: Path, attempt: int):
@@ -69,7 +69,7 @@ class Mirror(threading.Thread):
                 self.closing.wait(EVERY)
 
     def look(self, over: bool) -> bool:
-        """Send what is new; whether the site then has everything, once it is over."""
+        """Send new results. Return whether that worked; once the attempt is over, the site then has everything."""
         try:
             self.send_new(over)
         except (Away, NotTaken, Refused, OSError):
@@ -77,7 +77,7 @@ class Mirror(threading.Thread):
         return True
 
     def send_new(self, over: bool) -> None:
-        """Raises Away, NotTaken, Refused and OSError; a file that goes while it is read is looked at again."""
+        """Send new results and report deleted ones. Raises Away, NotTaken, Refused, and OSError for a vanished file."""
         about = {"job": self.folder.name, "attempt": self.attempt}
         names = self.names()
         for name in names:
@@ -91,12 +91,12 @@ class Mirror(threading.Thread):
                 del self.sent[name]
 
     def is_due(self, name: str, size: int, over: bool) -> bool:
-        """Whether it is worth sending: a large file that grows line by line is not with each of them."""
+        """Return whether a file should be sent: a large one that grows line by line is not sent for every line."""
         before, _ = self.sent.get(name, (0, 0))
         return over or size < SMALL or not name.endswith(LINES) or not before <= size < before * GROWN
 
     def names(self) -> list[str]:
-        """The log and all results, what makes a checkpoint whole at last."""
+        """Return all results, the files that complete a checkpoint last, and then the log."""
         found = [file for file in (self.folder / OUT).rglob("*") if file.is_file() and not file.is_symlink()]
         sane = [file for file in found if not file.name.endswith(HIDDEN) and not file.name.startswith(".")]
         ordered = sorted(sane, key=lambda file: (file.name == LAST, str(file)))

@@ -1,4 +1,4 @@
-"""The line to the site: JSON and files over HTTP, with the token in every request."""
+"""HTTP client of an enrolled worker: JSON and files, with the token in every request."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 PIECE = 4 << 20  # bytes sent at a time
-PATIENCE = 30.0  # seconds without a word
+PATIENCE = 30.0  # seconds until a request times out
 CHUNK = 1 << 20
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class Refused(Exception):
-    """The site does not want this machine; the message says why and what to do."""
+    """Refusal of this machine by the site; the message says why and what to do."""
 
 
 class Away(Exception):
-    """The site does not answer, or cannot at the moment."""
+    """Failure of the site to answer, or to answer at the moment."""
 
 
 class NotTaken(Exception):
-    """The site did not take what was said."""
+    """Rejection of a single request by the site."""
 
 
 class Stay(HTTPRedirectHandler):
-    """A token is for the site that it was made by, and follows no redirect."""
+    """Redirect handler that follows none, because the token is only for the site that issued it."""
 
     def redirect_request(self, *args: Any, **rest: Any) -> None:
         return None
@@ -37,24 +37,24 @@ class Stay(HTTPRedirectHandler):
 
 class Line:
     def __init__(self, url: str, token: str):
-        """Raises Refused for an address that a token must not travel to."""
+        """Raises Refused for a URL to which the token must not be sent."""
         parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
-            raise Refused(f"{url} is no https address. A token travels over https alone, except to this very machine.")
+            raise Refused(f"{url} is not an https URL. Tokens are sent only over https, except to this machine itself.")
         self.url, self.token = url.rstrip("/") + "/", token
         self.opener = build_opener(Stay)
 
     def request(self, path: str, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises Refused, Away and NotTaken."""
+        """Send a JSON request and return the response. Raises Refused, Away and NotTaken."""
         headers = {"Content-Type": "application/json"}
         with self.open(Request(self.address(path), json.dumps(told).encode(), headers, method="POST")) as answer:
             try:
                 return dict(json.load(answer))
             except ValueError:
-                raise Away(f"{self.url} answers, but not as a site does.") from None
+                raise Away(f"{self.url} answers, but is not a PROVE Studio site.") from None
 
     def fetch(self, target: Path, **asked: Any) -> None:
-        """A file of the site, whole or not at all. Raises Refused, Away, NotTaken and OSError."""
+        """Fetch a file from the site, completely or not at all. Raises Refused, Away, NotTaken and OSError."""
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(target.name + ".partial")
         with self.open(Request(self.address("file/", **asked))) as answer, draft.open("wb") as file:
@@ -63,7 +63,7 @@ class Line:
         draft.replace(target)
 
     def send(self, file: Path, **asked: Any) -> None:
-        """A file to the site, in pieces. Raises Refused, Away, NotTaken and OSError."""
+        """Send a file to the site in chunks. Raises Refused, Away, NotTaken and OSError."""
         at = 0
         with file.open("rb") as source:
             size = source.seek(0, 2)

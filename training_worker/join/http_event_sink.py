@@ -1,4 +1,4 @@
-"""Tells the site of an attempt over HTTP, as jobs/delivery.py does over the broker: again until it is stored."""
+"""Delivery of an attempt's events over HTTP until they are stored, as jobs/delivery.py does over the broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .http_client import Away, Line, NotTaken, Refused
 
 
 class HttpSink(Delivery):
-    """The line between one attempt and the site. Who is refused lets go of the job."""
+    """Channel between one attempt and the site. If the site refuses, the job is released."""
 
     def __init__(self, line: Line, known: dict[str, Any], job: str, attempt: int, reader: SpoolReader):
         self.line, self.known, self.job, self.attempt, self.reader = line, known, job, attempt, reader
@@ -27,7 +27,7 @@ class HttpSink(Delivery):
         self.mirror.start()
 
     def claim(self, who: str) -> str:
-        """The site gave it to nobody else."""
+        """Return `who`, because the site gave the attempt to no other worker."""
         return who
 
     def word(self) -> Word | None:
@@ -36,7 +36,7 @@ class HttpSink(Delivery):
         return self.heard
 
     def send(self, events: list[dict[str, Any]]) -> None:
-        """The end is told once the site has everything that it is the end of."""
+        """Send events; the end is held back until the site has all results."""
         self.sent_at = time.monotonic()
         if self.reader.ended:
             self.mirror.over.set()
@@ -54,4 +54,4 @@ class HttpSink(Delivery):
         except Refused as error:
             self.refused, self.heard = error, Word(self.attempt + 1, 0, "now")
         except (Away, NotTaken, KeyError, ValueError):
-            return  # it is asked again
+            return  # it is sent again later

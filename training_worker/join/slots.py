@@ -1,4 +1,4 @@
-"""Several jobs at once on one machine: a process for each, which sees its share of the GPUs."""
+"""Slots for parallel jobs on one machine: a process for each, which sees its share of the GPUs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 from .. import worker_info
 
 TOKEN = "PROVE_JOIN_TOKEN"
-PARENT, SLOTS = "PROVE_JOIN_PARENT", "PROVE_JOIN_SLOTS"  # in a slot's environment: who started it, and how many are
+PARENT, SLOTS = "PROVE_JOIN_PARENT", "PROVE_JOIN_SLOTS"  # in a slot's environment: its parent, and the number of slots
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-EVERY = 0.5  # seconds between two looks at the slots
+EVERY = 0.5  # seconds between two checks of the slots
 
 
 def serve(url: str, token: str, number: int, closing: threading.Event) -> int:
-    """Keep the slots until asked to stop, or until one of them ends; the largest of their exit codes."""
+    """Run the slots until asked to stop, or until one of them ends. Return the largest of their exit codes."""
     devices = devices_here()
     running = [started(url, token, number, share) for share in shares(devices, number)]
     while not closing.wait(EVERY) and all(one.poll() is None for one in running):
@@ -38,24 +38,24 @@ def started(url: str, token: str, number: int, share: Sequence[str]) -> subproce
 
 
 def devices_here() -> list[str]:
-    """The GPUs that this process may use, as CUDA numbers or names them."""
+    """Return the GPUs that this process may use, as CUDA numbers or names them."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
     return [str(number) for number in range(len(worker_info.gpus()))]
 
 
 def shares(devices: Sequence[str], number: int) -> list[Sequence[str]]:
-    """Which GPUs each slot sees: none is in two shares, unless there are more slots than GPUs."""
+    """Return which GPUs each slot sees: none is in two shares, unless there are more slots than GPUs."""
     if not devices:
         return [()] * number
     return [devices[slot::number] or (devices[slot % len(devices)],) for slot in range(number)]
 
 
 def of_all() -> int:
-    """How many slots this machine has."""
+    """Return how many slots this machine has."""
     return int(os.environ.get(SLOTS, "1"))
 
 
 def get_shared_info() -> dict[str, Any]:
-    """What the slots of a machine say alike: it is one worker, whose process is the one that was started."""
+    """Return the info that all slots of a machine share: they are one worker, the process of which is their parent."""
     return {"pid": int(os.environ[PARENT])} if PARENT in os.environ else {}

@@ -1,1 +1,1 @@
-"""Runs in the files of other trackers, read and written by their own libraries, loaded only when asked for."""
+"""Readers and writers of runs in other trackers' files, with those trackers' libraries, loaded only when needed."""

@@ -1,9 +1,8 @@
-"""`python -m training_worker.trackers read FORMAT PATH ROOM` prints runs as JSON lines.
+"""Command for other trackers' files, to be run in a child process: their libraries are large and the files untrusted.
 
-`write FORMAT FOLDER` reads one from standard input and writes it there.
-
-It is a child of whoever wants that: the libraries of others are large, and what they read was made by strangers. A zip
-is unpacked into the folder ROOM. Problems are one line on standard error, with status 2.
+`python -m training_worker.trackers read FORMAT PATH ROOM` prints runs as JSON lines; a zip is unpacked into the folder
+ROOM. `write FORMAT FOLDER` reads one run from standard input and writes it to FOLDER. An error is one line on standard
+error, with status 2.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .unpacking import is_zip, unpack
 
 PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
 MOST_MEMORY = 4 << 30  # bytes
-LARGEST_FILE = 1 << 30  # bytes of any file that it writes, what it prints among them
+LARGEST_FILE = 1 << 30  # bytes of any file that it writes, including standard output
 
 
 def main(do: str, name: str, path: str, room: str = "") -> int:
@@ -27,7 +26,7 @@ def main(do: str, name: str, path: str, room: str = "") -> int:
 
 
 def work(do: str, name: str, path: Path, room: str) -> None:
-    """Raises NotRead."""
+    """Read or write runs in a tracker's format. Raises NotRead."""
     logging.disable(logging.CRITICAL)
     try:
         format = import_module(f".{name}", __package__)

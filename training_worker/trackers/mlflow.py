@@ -1,4 +1,4 @@
-"""MLflow's folder `mlruns`, by MLflow's own client. Numbers are kept with all their digits."""
+"""Reader and writer of MLflow's folder `mlruns`, with MLflow's own client. Numbers keep their full precision."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .tracked_run import MOST_RUNS, NotRead, TrackedRun, gathered, plainly
 ABOUT = "prove.run"
 STATES = {"FINISHED": "done", "FAILED": "failed", "KILLED": "stopped"}
 ENDS = {state: status for status, state in STATES.items()}
-BATCH = 1_000  # metrics that MLflow takes at once
-MOST_PARAMS, LONGEST = 100, 6_000  # at once, and characters of one
-ODD = re.compile(r"[^A-Za-z0-9_./: -]")  # what MLflow has in no name
+BATCH = 1_000  # metrics in one request to MLflow
+MOST_PARAMS, LONGEST = 100, 6_000  # in one request, and characters of one
+ODD = re.compile(r"[^A-Za-z0-9_./: -]")  # characters that MLflow allows in no name
 
 
 def read(path: Path) -> list[TrackedRun]:
-    """Every run of every experiment. Raises NotRead."""
+    """Read every run of every experiment. Raises NotRead."""
     root = root_of(path)
     complete(root)
     client = MlflowClient(tracking_uri=root.as_uri())
@@ -34,25 +34,25 @@ def read(path: Path) -> list[TrackedRun]:
         experiments = [one.experiment_id for one in client.search_experiments()]
         runs = client.search_runs(experiments, max_results=MOST_RUNS + 1) if experiments else []
         if len(runs) > MOST_RUNS:
-            raise NotRead(f"It has more than {MOST_RUNS} runs, the most that are read at once.")
+            raise NotRead(f"It has more than {MOST_RUNS} runs, the limit of one import.")
         found = [run_of(client, run) for run in runs]
     except MlflowException as error:
         raise NotRead(f"MLflow cannot read it: {str(error)[:300]}") from None
     if not found:
-        raise NotRead("There is no run of MLflow in it.")
+        raise NotRead("It contains no MLflow run.")
     return found
 
 
 def root_of(path: Path) -> Path:
-    """The folder with experiments in it, be it this one or one inside. Raises NotRead."""
+    """Return the folder that holds experiments, which is this one or one inside it. Raises NotRead."""
     for meta in sorted(path.rglob("meta.yaml"), key=lambda found: len(found.parts)):
         if (root := meta.parent.parent) == path or path in root.parents:
             return root.resolve()
-    raise NotRead("There is no folder of MLflow's experiments in it, as `mlruns` is.")
+    raise NotRead("It contains no folder of MLflow experiments, such as `mlruns`.")
 
 
 def complete(root: Path) -> None:
-    """Give a folder the empty folders that a zip may not have kept; without those MLflow finds no run in it."""
+    """Create the empty folders that a zip may have dropped, without which MLflow finds no run."""
     (root / ".trash").mkdir(exist_ok=True)
     for meta in root.glob("*/*/meta.yaml"):
         for name in ("artifacts", "metrics", "params", "tags"):
@@ -80,7 +80,7 @@ def run_of(client: Any, run: Any) -> TrackedRun:
 
 
 def about_of(text: str) -> dict[str, Any]:
-    """What this site wrote beside the numbers; empty for runs of others."""
+    """Return what this site wrote beside the numbers; empty for runs of others."""
     try:
         told = json.loads(text)
         found = {name: told[name] for name in ("name", "config", "state", "names")}
@@ -90,7 +90,7 @@ def about_of(text: str) -> dict[str, Any]:
 
 
 def write(run: TrackedRun, folder: Path) -> None:
-    """A folder `mlruns` with one experiment of one run; `mlflow ui --backend-store-uri` shows it."""
+    """Write a folder `mlruns` with one experiment of one run; `mlflow ui --backend-store-uri` shows it."""
     root = folder / "mlruns"
     client = MlflowClient(tracking_uri=root.resolve().as_uri())
     experiment = client.create_experiment("PROVE Studio", artifact_location="mlflow-artifacts:/prove")
@@ -110,11 +110,11 @@ def write(run: TrackedRun, folder: Path) -> None:
     if run.tags:
         client.log_batch(made.info.run_id, tags=[RunTag("tags", ", ".join(run.tags))])
     client.set_terminated(made.info.run_id, ENDS.get(run.state, "FINISHED"), end_time=max(times))
-    shutil.rmtree(root / "0")  # an empty experiment, which says where this folder was made
+    shutil.rmtree(root / "0")  # an empty experiment that contains the path of this folder
 
 
 def keys(names: Any) -> dict[str, str]:
-    """What each name is called in MLflow; no two are called alike."""
+    """Map each name to a name that MLflow allows; no two are the same."""
     found: dict[str, str] = {}
     for name in names:
         key, again = ODD.sub("_", name), 2

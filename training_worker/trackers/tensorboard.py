@@ -1,4 +1,4 @@
-"""Event files of TensorBoard. A scalar there is a float32; settings are a text that only this site reads."""
+"""Reader and writer of TensorBoard event files. Scalars are float32; settings are a text that only this site reads."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ EVERYTHING = {"scalars": 0, "tensors": 0, "images": 1, "audio": 1, "histograms":
 
 
 def read(path: Path) -> list[TrackedRun]:
-    """Each folder with event files is a run. Raises NotRead."""
+    """Read each folder with event files as a run. Raises NotRead."""
     files = [path] if path.is_file() else sorted(path.rglob(PATTERN))
     folders = list(dict.fromkeys(file if path.is_file() else file.parent for file in files))
     if not folders:
-        raise NotRead("There is no event file of TensorBoard in it: their names have “tfevents” in them.")
+        raise NotRead("It contains no TensorBoard event file, whose name has “tfevents” in it.")
     if len(folders) > MOST_RUNS:
-        raise NotRead(f"It has {len(folders)} runs, and {MOST_RUNS} are the most that are read at once.")
+        raise NotRead(f"It has {len(folders)} runs; one import reads at most {MOST_RUNS}.")
     found = [run_of(folder, path) for folder in folders]
     if not any(run.points or run.held_out for run in found):
-        raise NotRead("Its event files have no scalars, or are damaged from their beginning.")
+        raise NotRead("Its event files have no scalars, or are damaged from the start.")
     return [run for run in found if run.points or run.held_out]
 
 
@@ -48,7 +48,7 @@ def run_of(folder: Path, root: Path) -> TrackedRun:
 
 
 def scalars(told: Any) -> Any:
-    """Scalars of both kinds of files: those with a number, and those with a tensor of one number."""
+    """Yield scalars of both kinds of files: those with a number, and those with a tensor of one number."""
     tags = told.Tags()
     for tag in tags["scalars"]:
         for event in told.Scalars(tag):
@@ -60,7 +60,7 @@ def scalars(told: Any) -> Any:
 
 
 def about_of(told: Any) -> dict[str, Any] | None:
-    """What this site wrote beside the scalars; None for files of others."""
+    """Return what this site wrote beside the scalars; None for files of others."""
     if ABOUT not in told.Tags()["tensors"]:
         return None
     try:
@@ -72,7 +72,7 @@ def about_of(told: Any) -> dict[str, Any] | None:
 
 
 def write(run: TrackedRun, folder: Path) -> None:
-    """One event file in the folder."""
+    """Write one event file to the folder."""
     writer = EventFileWriter(str(folder))
     about = {"name": run.name, "config": run.config, "tags": run.tags, "state": run.state}
     tensor = tensor_util.make_tensor_proto(json.dumps(about).encode(), shape=())

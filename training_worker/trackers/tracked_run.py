@@ -1,4 +1,4 @@
-"""One run as trackers keep it: what it is called, its settings, and what was measured when."""
+"""Common form of a tracker's run: its name, its settings, and its metrics by step and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from training_worker.prove.trajectory import UnreadableData
 
 Source = Literal["points", "held_out"]
 SOURCES: tuple[Source, ...] = ("points", "held_out")
-HELD_OUT = "held_out/"  # begins the name of a held-out metric in a tracker that has one list of them
+HELD_OUT = "held_out/"  # prefix of a held-out metric in a tracker that has a single list of metrics
 MOST_STEPS = 200_000
 MOST_RUNS = 50  # in one folder
 SELDOM = ("notes", "result", "remarks")
@@ -21,14 +21,14 @@ Value = tuple[str, int, float, float | None]  # a metric by its name, with step,
 
 
 class NotRead(UnreadableData, ValueError):
-    """A file that cannot be read as what it is said to be; the message says why."""
+    """Error of a file that can't be read in its declared format; the message says why."""
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """`points` and `held_out` are lists of {step, time, metrics}, in order; `time` is in seconds since 1970.
+    """A run; `points` and `held_out` are lists of {step, time, metrics}, in order; `time` is in seconds since 1970.
 
-    `result` is what the run came to, and `remarks` say what of the tracker's file is not in it.
+    `result` has the final values, and `remarks` say what of the tracker's file is missing here.
     """
 
     name: str
@@ -42,7 +42,7 @@ class TrackedRun:
     remarks: tuple[str, ...] = ()
 
     def values(self) -> Iterator[tuple[str, int, float, float]]:
-        """Every number that there is, by step; held-out ones by a name that says so."""
+        """Yield every number by step; held-out metrics have the prefix HELD_OUT."""
         rows = [("", one) for one in self.points] + [(HELD_OUT, one) for one in self.held_out]
         for before, one in sorted(rows, key=lambda row: (row[1]["step"], row[0])):
             for name, value in one["metrics"].items():
@@ -50,7 +50,7 @@ class TrackedRun:
                     yield f"{before}{name}", one["step"], one["time"], float(value)
 
     def as_json(self) -> str:
-        """Equal runs give equal text, and so they always did: what few runs have is there only where they have it."""
+        """Return JSON that is equal for equal runs; rare fields are omitted if empty, so older texts stay equal too."""
         told = {name: value for name, value in asdict(self).items() if value or name not in SELDOM}
         return json.dumps(told, allow_nan=False)
 
@@ -61,7 +61,7 @@ def from_json(text: str) -> TrackedRun:
 
 
 def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:
-    """Points of single values; of two at a step the later one counts. NaN and infinity are words. Raises NotRead."""
+    """Group values into points; of two at a step the later counts. NaN and infinity become words. Raises NotRead."""
     found: dict[Source, dict[int, dict[str, Any]]] = {"points": {}, "held_out": {}}
     for name, step, time, value in values:
         source: Source = "held_out" if name.startswith(HELD_OUT) else "points"
@@ -72,12 +72,12 @@ def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]
         point["time"] = max(point["time"], time)
         point["metrics"][called] = spelled(value)
         if len(found[source]) > MOST_STEPS:
-            raise NotRead(f"It has more than {MOST_STEPS:,} steps, the most that a run has here.")
+            raise NotRead(f"It has more than {MOST_STEPS:,} steps, the limit of a run.")
     return {source: tuple(rows[step] for step in sorted(rows)) for source, rows in found.items()}
 
 
 def plainly(names: Iterable[str]) -> dict[str, str]:
-    """What transformers' trainers write, by the names that they log: train/loss is loss, and eval/loss held-out."""
+    """Map the names that transformers' trainers write to those that they log: train/loss to loss, eval/ to held-out."""
     known = list(names)
     if not known or not all(name.startswith(("train/", "eval/")) for name in known):
         return {name: name for name in known}

@@ -1,4 +1,4 @@
-"""A zip that a stranger made, unpacked: plain files inside one folder, and no more than was agreed."""
+"""Unpacking of an untrusted zip: only plain files inside one folder, and within limits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def is_zip(path: Path) -> bool:
 
 
 def unpack(file: IO[bytes] | Path, folder: Path) -> None:
-    """Raises NotRead; what was unpacked until then stays in the folder."""
+    """Unpack a zip. Raises NotRead; what was unpacked until then stays in the folder."""
     try:
         with zipfile.ZipFile(file) as packed:
             entries = packed.infolist()
             if len(entries) > MOST_FILES:
-                raise NotRead(f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read.")
+                raise NotRead(f"The zip has {len(entries):,} files; the limit is {MOST_FILES:,}.")
             left = MOST_BYTES
             for entry in entries:
                 left -= unpacked(packed, entry, folder, left)
@@ -38,13 +38,13 @@ def unpack(file: IO[bytes] | Path, folder: Path) -> None:
 
 
 def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int) -> int:
-    """How many bytes one entry had."""
+    """Unpack one entry. Return its size in bytes."""
     path = PurePosixPath(entry.filename)
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or "\0" in entry.filename:
         raise NotRead(f"“{entry.filename[:100]}” in the zip lies outside of it.")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise NotRead(f"“{entry.filename[:100]}” in the zip is no plain file.")
+        raise NotRead(f"“{entry.filename[:100]}” in the zip is not a plain file.")
     target = folder.joinpath(*path.parts)
     if entry.is_dir():
         target.mkdir(parents=True, exist_ok=True)
@@ -55,6 +55,6 @@ def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most
         while piece := source.read(PIECE):
             size += len(piece)
             if size > most:
-                raise NotRead(f"The zip holds more than {MOST_BYTES:,} bytes, the most that are read.")
+                raise NotRead(f"The zip holds more than {MOST_BYTES:,} bytes, the limit.")
             out.write(piece)
     return size

@@ -1,7 +1,7 @@
-"""Weights & Biases' run files, `run-ID.wandb`, by its own library. Numbers are kept with all their digits.
+"""Reader and writer of Weights & Biases run files, `run-ID.wandb`, with its own library and in full precision.
 
-What is written is a run that was made offline, and goes to an account by `wandb sync FOLDER`: its library's public way,
-which starts a helper process. Nothing here talks to a network.
+The writer makes an offline run, which `wandb sync FOLDER` uploads to an account. It uses the library's public API,
+which starts a helper process. Nothing here uses the network.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before it is imported
+os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before wandb is imported
 
 import wandb
 
@@ -22,7 +22,7 @@ from .wandb_file import History, run_in
 
 PATTERN = "*.wandb"
 PROJECT = "prove-studio"
-OURS = "prove"  # begins, in their files, a name of ours that means something there
+OURS = "prove"  # prefix, in their files, of our metrics whose names have a meaning there
 THEIRS = ("_step", "_runtime", "_timestamp", "_wandb")
 OFFLINE = {f"WANDB_{name}": "true" for name in ("SILENT", "DISABLE_CODE", "DISABLE_GIT")} | {
     "WANDB_MODE": "offline",
@@ -31,16 +31,16 @@ OFFLINE = {f"WANDB_{name}": "true" for name in ("SILENT", "DISABLE_CODE", "DISAB
 FOLDERS = ("WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR")
 ENDS = {"done": 0, "failed": 1, "stopped": 255}  # exit codes; 255 is that of Ctrl-C
 STATES = {code: state for state, code in ENDS.items()}
-MOST_NAMED = 10  # names that are left out and told of, one by one
+MOST_NAMED = 10  # skipped names that are listed one by one
 
 
 def read(path: Path) -> list[TrackedRun]:
-    """Each file is a run. Raises NotRead."""
+    """Read each file as a run. Raises NotRead."""
     files = [path] if path.is_file() else sorted(path.rglob(PATTERN))
     if not files:
-        raise NotRead("There is no run of Weights & Biases in it: their files are called run-….wandb.")
+        raise NotRead("It contains no Weights & Biases run, whose file is called run-….wandb.")
     if len(files) > MOST_RUNS:
-        raise NotRead(f"It has {len(files)} runs, and {MOST_RUNS} are the most that are read at once.")
+        raise NotRead(f"It has {len(files)} runs; one import reads at most {MOST_RUNS}.")
     return [read_run(file) for file in files]
 
 
@@ -70,23 +70,23 @@ def theirs(name: str) -> bool:
 
 
 def remarks(rows: History, damaged: str, ended: bool) -> Iterator[str]:
-    """What is not as it was in the file, in words."""
+    """Yield sentences on what differs from the file."""
     if rows.left_out:
         often = sorted(rows.left_out.items())
         named = ", ".join(f"{name[:80]} ({count:,} times)" for name, count in often[:MOST_NAMED])
         more = f" and {len(often) - MOST_NAMED} others" if len(often) > MOST_NAMED else ""
-        yield f"Left out, since they are no numbers: {named}{more}."
+        yield f"Skipped, because they are not numbers: {named}{more}."
     if damaged:
         yield damaged
     if not ended:
-        yield "The file does not tell how the run ended, so it counts as failed."
+        yield "The file does not say how the run ended, so it counts as failed."
 
 
 def write(run: TrackedRun, folder: Path) -> None:
-    """A folder `wandb` with one offline run; `wandb sync wandb/offline-run-…` sends it to an account."""
+    """Write a folder `wandb` with one offline run; `wandb sync wandb/offline-run-…` uploads it to an account."""
     with TemporaryDirectory(prefix="prove-wandb-") as scratch:
         for setting in [setting for setting in os.environ if setting.startswith("WANDB_")]:
-            del os.environ[setting]  # whose machine this is may have an account, which has no part in this
+            del os.environ[setting]  # the owner of this machine may have an account, which must not be used
         os.environ.update(OFFLINE | dict.fromkeys(FOLDERS, scratch))
         settings = wandb.Settings(
             root_dir=scratch,
@@ -114,13 +114,13 @@ def write(run: TrackedRun, folder: Path) -> None:
         made.finish(exit_code=ENDS.get(run.state, 0))
         wandb.teardown()
         for written in Path(scratch, "wandb").glob("offline-run-*"):
-            for name in ("logs", "tmp"):  # which say where it was made
+            for name in ("logs", "tmp"):  # they say where the file was written
                 shutil.rmtree(written / name, ignore_errors=True)
             shutil.move(written, folder / "wandb" / written.name)
 
 
 def rows_of(run: TrackedRun) -> Iterator[tuple[int, dict[str, float]]]:
-    """All that was measured at a step, by step; a row has one time, which is that of the later of its two sources."""
+    """Yield all metrics by step; a row has a single time, that of the later of its two sources."""
     times: dict[int, float] = {}
     for source in SOURCES:
         for one in getattr(run, source):

