@@ -145,7 +145,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
     tell, dataset = JobReporter(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
-        console.write(job.folder, f"attempt {job.attempt} at {job.kind} begins")
+        console.write(job.folder, f"attempt {job.attempt} of {job.kind} job started")
         tell("started", host="web", worker=worker)
         with beating(job):
             result = fill(dataset, tell.progress)

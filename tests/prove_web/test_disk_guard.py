@@ -148,7 +148,7 @@ def test_a_job_of_a_worker_ends_in_words_where_the_disk_runs_low(tmp_path: Path,
     with pytest.raises(NoRoom) as why:
         tell.progress(2, 2, "on its way")
     said = explain(why.value, tmp_path)
-    assert "1.0 GB are free" in said and "resume: what is done is kept" in said
+    assert "1.0 GB are free" in said and "resume: finished work is kept" in said
 
 
 def test_a_backup_on_the_sites_disk_leaves_the_last_of_it(data: Path, disk: Any) -> None:

@@ -129,7 +129,7 @@ class TestLive:
     ) -> None:
         with caplog.at_level(logging.WARNING, "training_worker.client"):
             trained(connect("http://localhost:9", tries=1), tmp_path)
-        assert len([one for one in caplog.records if "is away" in one.message]) == 1
+        assert len([one for one in caplog.records if "does not answer" in one.message]) == 1
         assert not Run.objects.exists()
         assert send_left(connect(site), tmp_path / "prove") == 1
         assert send_left(connect(site), tmp_path / "prove") == 0

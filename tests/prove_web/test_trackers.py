@@ -165,7 +165,7 @@ def test_a_zip_has_no_links_and_no_more_than_was_agreed(tmp_path: Path, monkeypa
         entry = zipfile.ZipInfo("link")
         entry.external_attr = (stat.S_IFLNK | 0o777) << 16
         packed.writestr(entry, "/etc/passwd")
-    with pytest.raises(NotRead, match="no plain file"):
+    with pytest.raises(NotRead, match="not a plain file"):
         unpack(linked, tmp_path / "a")
     monkeypatch.setattr("training_worker.trackers.unpacking.MOST_BYTES", 1_000)
     with pytest.raises(NotRead, match="more than 1,000 bytes"):

@@ -86,7 +86,7 @@ def test_several_runs_of_a_zip_are_read_as_they_were_logged(
     assert answer.status_code == 302 and Run.objects.count() == 2
     said = [str(one) for one in get_messages(answer.wsgi_request)]
     often = ", ".join(f"{name} (3 times)" for name in ("flag", "h", "lists", "t", "text"))
-    left_out = f"Left out, since they are no numbers: {often}."
+    left_out = f"Skipped, because they are not numbers: {often}."
     assert said[0] == "2 runs imported." and [left_out in one for one in said[1:]] == [True]
     odd, trained = sorted(Run.objects.all(), key=lambda run: run.points.count(), reverse=True)
     assert curve(odd) == {5 * at: {"loss": 0.1 * at, "a.b": at, "deep.er": at, "gone": None} for at in range(3)}
@@ -109,7 +109,7 @@ def test_one_file_alone_that_was_cut_short_says_so(
         answer = client.post(address, {"format": "wandb", "file": file})
     run = Run.objects.get()
     assert answer.status_code == 302 and run.job.state == State.FAILED
-    assert "damaged or was cut short" in run.notes and "does not tell how the run ended" in run.notes
+    assert "damaged or was cut short" in run.notes and "does not say how the run ended" in run.notes
     assert answer["Location"] == run.get_absolute_url()
 
 
@@ -143,7 +143,7 @@ def test_the_terminal_writes_one_without_asking_any_network(
 @pytest.mark.parametrize("content", [b"", b"PK", b"nothing of the kind", b":W&B\xe1\xbe\0", b"\0" * 9000])
 def test_what_is_no_such_file_is_refused_in_words(reader: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run-x.wandb").write_bytes(content)
-    with pytest.raises(NotRead, match="no run of Weights & Biases"):
+    with pytest.raises(NotRead, match="not a Weights & Biases run"):
         reader.read(tmp_path)
     with pytest.raises(NotRead, match=r"called run-….wandb"):
         reader.read(tmp_path / "nowhere")

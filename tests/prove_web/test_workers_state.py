@@ -152,7 +152,7 @@ def test_a_machine_of_another_version_is_told_to_update_and_gets_no_job(
     job = run(project)
     for other in ({**versions(), "code": "old"}, {**versions(), "torch": "1.0"}, {}):
         answer = machine.ask(asked, versions=other)
-        assert answer.status_code == 409 and "Bring both to the same version and join again" in answer.json()["error"]
+        assert answer.status_code == 409 and "Install the same versions on both and join" in answer.json()["error"]
     assert fresh(job).state == State.QUEUED
     assert "Turned away" in page(alices) and "Until then it gets no jobs" in page(alices)
     turns = alices.get("/acme/demo/queue/").content.decode()

@@ -31,7 +31,7 @@ def test_the_log_of_a_job_has_lines_while_it_runs_and_says_how_it_went(running_w
     web.child(job)
     log = web.jobs / job / console.LOG
     [first, second, *_] = tail(log).splitlines()  # which the job's page shows
-    assert first.endswith("INFO attempt 1 at dataset begins") and "INFO started on " in second
+    assert first.endswith("INFO attempt 1 of dataset job started") and "INFO started on " in second
     assert web.until_ended(job)["state"] == "done"
     text = log.read_text()
     assert "conversations, each replayed" in text and text.endswith("INFO done\n")

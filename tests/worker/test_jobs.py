@@ -123,12 +123,12 @@ def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(fol
     ("kind", "spec", "says"),
     [
         ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
-        ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
+        ("dataset", {**TINY, "colour": "red"}, "Unknown settings: colour."),
         ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
         ("dataset", {**TINY, "tools": ["fly"]}, "tools must be a list of some of the tools of these servers, not"),
         ("dataset", {"recipe": "prove-14k"}, f"recipe must be one of {', '.join(PLANS)}, not 'prove-14k'."),
-        ("dataset", {"recipe": "100", "train": 5}, "This worker does not know train."),
-        ("graph", {"seed": 1}, "This worker does not know seed."),
+        ("dataset", {"recipe": "100", "train": 5}, "Unknown settings: train."),
+        ("graph", {"seed": 1}, "Unknown settings: seed."),
     ],
 )
 def test_what_a_worker_cannot_do_is_refused_in_a_sentence(

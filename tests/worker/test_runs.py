@@ -122,7 +122,7 @@ def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, da
     web.until_step(job, 2)
     os.kill(worker.started[0].pid, signal.SIGTERM)
     end = web.until_ended(job)
-    assert (end["state"], end["error"]) == ("interrupted", "The worker was shut down; the job goes on when it is back.")
+    assert (end["state"], end["error"]) == ("interrupted", "The worker was shut down; the job resumes when it is back.")
     assert steps(web, job) == list(range(1, checkpoint(web, job) + 1))
     web.until(lambda: worker.started[0].poll() is not None)
 
@@ -160,14 +160,14 @@ def group(leader: int) -> list[int]:
         ({"policy": ["warm"]}, "There is no policy"),
         ({"dataset": "../.."}, "dataset must be the id of the job"),
         ({"dataset": None}, "dataset must be the id of the job"),
-        ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
+        ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The dataset's files are missing."),
         ({"learning_rate": 0}, "learning_rate must be more than 0"),
-        ({"learning_rate": "fast"}, "The settings do not fit: learning_rate"),
+        ({"learning_rate": "fast"}, "Invalid settings: learning_rate"),
         ({"minutes": float("nan")}, "minutes must be more than 0"),
         ({"group": 1}, "group must be a whole number of at least 2"),
-        ({"credit": "nobody"}, "The settings do not fit: credit"),
-        ({"colour": "red"}, "This worker does not know colour."),
-        ({"out": "/etc"}, "This worker does not know out."),
+        ({"credit": "nobody"}, "Invalid settings: credit"),
+        ({"colour": "red"}, "Unknown settings: colour."),
+        ({"out": "/etc"}, "Unknown settings: out."),
     ],
 )
 def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[str, Any], says: str, made: Path) -> None:

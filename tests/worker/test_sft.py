@@ -77,17 +77,17 @@ def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: P
     [
         ({"policy": "/etc"}, "There is no policy '/etc'. Available: warm."),
         ({"policy": ["warm"]}, "There is no policy"),
-        ({"policy": f"run:{JOB}"}, f"What run {JOB} left is not here: its policy."),
-        ({"policy": f"run:{JOB}/checkpoint-10"}, f"What run {JOB} left is not here: checkpoint-10."),
+        ({"policy": f"run:{JOB}"}, f"The policy of run {JOB} is missing on this machine."),
+        ({"policy": f"run:{JOB}/checkpoint-10"}, f"checkpoint-10 of run {JOB} is missing on this machine."),
         ({"policy": "run:../../etc"}, "There is no policy"),
         ({"dataset": "../.."}, "dataset must be the id of the job"),
-        ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
+        ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The dataset's files are missing."),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"batch": 1.5}, "batch must be a whole number of at least 1"),
         ({"learning_rate": 0}, "learning_rate must be more than 0"),
         ({"minutes": float("nan")}, "minutes must be more than 0"),
-        ({"precision": "fp8"}, "The settings do not fit: precision"),
-        ({"group": 8}, "This worker does not know group."),
+        ({"precision": "fp8"}, "Invalid settings: precision"),
+        ({"group": 8}, "Unknown settings: group."),
     ],
 )
 def test_settings_that_a_supervised_run_cannot_have_are_refused_in_a_sentence(

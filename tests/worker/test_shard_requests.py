@@ -175,7 +175,7 @@ def test_a_worker_that_does_not_see_the_folder_says_so_once(
 ) -> None:
     for _ in range(2):
         shard_requests.make_shard(tmp_path / "elsewhere", dumps(order))
-    assert [message.split(" is not here. ")[1] for message in caplog.messages] == [
+    assert [message.split(" does not exist here. ")[1] for message in caplog.messages] == [
         "Set PROVE_DATA to one folder that all workers share."
     ]
     assert not (tmp_path / "elsewhere").exists() and left(order, tmp_path) == [order.graph]
@@ -186,7 +186,7 @@ def test_a_worker_of_other_code_leaves_it_and_says_so(
     order: shard_requests.Order, tmp_path: Path, change: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     shard_requests.make_shard(tmp_path, json.dumps({**json.loads(dumps(order)), **change}))
-    assert "other code than this worker has" in caplog.text and left(order, tmp_path) == [order.graph]
+    assert "different code than this worker" in caplog.text and left(order, tmp_path) == [order.graph]
 
 
 def test_a_broker_that_is_gone_is_nobody_to_ask(

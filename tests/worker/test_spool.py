@@ -62,14 +62,14 @@ def test_an_event_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(path: P
     ("error", "says"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "/x"), FULL),
-        (OSError(errno.EACCES, "Permission denied", "/x"), "The worker may not write to /x."),
+        (OSError(errno.EACCES, "Permission denied", "/x"), "The worker has no permission to write to /x."),
         (MemoryError(), MEMORY),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), MEMORY),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), GPU_MEMORY),
         (ModuleNotFoundError("No module named 'torch'", name="torch"), NO_TRAINER),
         (StaleExample("x: banking behaves differently now."), "x: banking behaves differently now."),
         (StageFailed("Too few."), "Too few."),
-        (KeyError("step"), "Something unforeseen happened (KeyError: 'step')."),
+        (KeyError("step"), "Unexpected error (KeyError: 'step')."),
         (None, ""),
     ],
 )

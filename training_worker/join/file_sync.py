@@ -77,7 +77,7 @@ class Mirror(threading.Thread):
         return True
 
     def send_new(self, over: bool) -> None:
-        """Send new results and report deleted ones. Raises Away, NotTaken, Refused, and OSError for a vanished file."""
+        """Send new results, report deleted ones. Raises Away, NotTaken, Refused and OSError, as for a vanished file."""
         about = {"job": self.folder.name, "attempt": self.attempt}
         names = self.names()
         for name in names:

@@ -148,9 +148,7 @@ def begin(store: Any, file: Path) -> None:
     try:
         store.open_for_scan(str(file))
     except OSError as error:
-        raise NotRead(
-            f"It cannot be opened for reading and writing, which its reader needs: {error.strerror}."
-        ) from None
+        raise NotRead(f"It cannot be opened for reading and writing, as its reader needs: {error.strerror}.") from None
     except Exception:  # the reader raises no more specific error
         raise NotRead(FOREIGN) from None
 
