@@ -1,4 +1,4 @@
-"""The bank as a session finds it: accounts with a past, payees, scheduled payments, cards."""
+"""Initial state of the bank: accounts with a history, payees, scheduled payments, cards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .state import (
     TransactionKind,
 )
 
-# The past of the accounts: every line of the ledger, planned before the accounts are there.
+# History of the accounts: every ledger line is planned before the accounts are created.
 
 SHOPS = (
     "Bakery", "Bookshop", "Cinema", "Garage", "Grocer", "Hotel", "Market", "Metro", "Museum", "Pharmacy",
@@ -55,7 +55,7 @@ class Line(NamedTuple):
 def plan_lines(
     draw: Draw, now: datetime, plans: list[Plan], kinds: list[str], names: list[str], count: int
 ) -> list[Line]:
-    """The ledger, oldest line first: it brings every account to its goal, or a little above."""
+    """Return the ledger, oldest line first; it brings every account to its goal or a little above."""
     home = next(place for place, plan in enumerate(plans) if plan.home)
     lines: list[Line] = []
     for place, plan in enumerate(plans):
@@ -84,7 +84,7 @@ def draw_line(draw: Draw, now: datetime, place: int, goal: int, party: str, name
 
 
 def closing(draw: Draw, now: datetime, place: int, home: int, kinds: list[str]) -> list[Line]:
-    """A closed account's history: all it had went home."""
+    """Return the ledger lines of a closed account: a deposit that was later transferred to the home account."""
     amount, opened, closed = draw.integer(2_000, 90_000), before(draw, now, 100, 400), before(draw, now, 3, 60)
     return [
         Line(opened, place, "deposit", amount, OPENING),
@@ -123,7 +123,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Bank:
-    """The bank of this seed; sizes are small, default and large."""
+    """Return the bank of a seed; sizes are small, default and large."""
     bank = Bank(seed, beginning(seed))
     draw, scale = Draw("banking", seed, size), SIZES[size]
     people = [person.name for person in cast(seed, scale.people + 1)[1:]]
@@ -146,7 +146,7 @@ def draw_iban(draw: Draw) -> str:
 
 
 def plan_accounts(draw: Draw, count: int) -> list[Plan]:
-    """Two open accounts that can exchange money, and others that may be low, foreign, frozen or closed."""
+    """Return two open accounts in one currency, and others that may be low, foreign, frozen or closed."""
     base: tuple[Currency, Currency] = ("EUR", "USD") if draw.chance(0.6) else ("USD", "EUR")
     plans = [Plan(base[0], "open", draw.integer(60_000, 900_000), place == 0) for place in range(2)]
     while len(plans) < count:
@@ -218,7 +218,7 @@ def put_scheduled(bank: Bank, draw: Draw, count: int) -> None:
 
 
 def put_cards(bank: Bank, draw: Draw, count: int) -> None:
-    """Cards of which at least the first drawn is active, so that large payments can be approved."""
+    """Add cards, at least one of them active, so that large payments can be approved."""
     accounts = [account.id for account in bank.accounts if account.status != "closed"]
     statuses: list[CardStatus] = ["active"]
     for _ in range(count - 1):

@@ -1,4 +1,4 @@
-"""What a bank knows of its customer: accounts, the ledger, payees, scheduled payments, cards."""
+"""State of a bank customer: accounts, the ledger, payees, scheduled payments, cards."""
 
 from __future__ import annotations
 
@@ -138,18 +138,18 @@ class Bank(State):
     cards: Table[CardId, Card] = table("CRD", "card")
 
     def sent_today(self, account: AccountId) -> int:
-        """Cents that left the account today by transfer or payment."""
+        """Return the cents that left the account today by transfer or payment."""
         today = self.now.date()
         rows = self.transactions.where(account=account)
         return sum(-row.amount for row in rows if is_sent(row) and row.at.date() == today)
 
     def approves(self, pin: str) -> bool:
-        """Whether the PIN is that of an active card, which approves large payments."""
+        """Return whether the PIN belongs to an active card; such a PIN approves large payments."""
         return any(card.pin == pin for card in self.cards if card.status == "active")
 
 
 def is_sent(row: Transaction) -> bool:
-    """Whether the daily limit counts this transaction."""
+    """Return whether this transaction counts towards the daily limit."""
     return row.amount < 0 and row.kind in ("transfer", "payment")
 
 
@@ -186,7 +186,7 @@ def book(
     memo: str | None,
     counterpart: TransactionId | None = None,
 ) -> Transaction:
-    """Write a line of the ledger and change the balance by its amount."""
+    """Add a ledger line and change the balance by its amount."""
     bank.accounts.change(account, balance=bank.accounts[account].balance + amount)
     return bank.transactions.put(
         Transaction(

@@ -127,7 +127,7 @@ ApprovalPin = Annotated[
 ROWS = 5
 
 
-# Tools on accounts and their ledger.
+# Tools for accounts and their ledger.
 
 
 @server.read()
@@ -179,7 +179,7 @@ def transfer_money(bank: Bank, source: Source, target: Target, amount: Amount, m
     return bank.transactions.change(out.id, counterpart=into.id)
 
 
-# Tools on cards: what they may spend, whether they work, their PIN.
+# Tools for cards: status, monthly limit, PIN.
 
 
 def view(card: Card) -> CardView:
@@ -187,7 +187,7 @@ def view(card: Card) -> CardView:
 
 
 def unexpired(bank: Bank, id: CardId) -> Card:
-    """The card. Raises ToolError when it has expired, which nothing can change."""
+    """Return the card. Raises ToolError when it has expired, because no tool can change that."""
     card = bank.cards[id]
     if card.status == "expired":
         raise ToolError("card_expired", f"Card {id} has expired; use another card.")
@@ -248,17 +248,17 @@ def change_card_pin(bank: Bank, card: CardRef, pin: CurrentPin, new_pin: NewPin)
 
 @server.known_by_heart
 def pins(bank: Bank) -> dict[tuple[str, str], str]:
-    """The user knows the PIN of every card."""
+    """Return the PIN of every card; the user knows them all."""
     return {(card.id, "pin"): card.pin for card in bank.cards}
 
 
 def is_weak(pin: str) -> bool:
-    """Whether all digits go on by the same step of -1, 0 or 1: 4321, 7777, 1234."""
+    """Return whether all digits follow each other by the same step of -1, 0 or 1: 4321, 7777, 1234."""
     steps = [int(right) - int(left) for left, right in pairwise(pin)]
     return steps[0] in (-1, 0, 1) and len(dict.fromkeys(steps)) == 1
 
 
-# Tools on payees, the people and companies that may be paid.
+# Tools for payees, the people and companies that may be paid.
 
 
 @server.read()

@@ -1,4 +1,4 @@
-"""Refusals of the budgets, and what time does: recurring expenses and the opening of a new month."""
+"""Checks that raise ToolError, and changes over time: recurring expenses and the opening of a new month."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .state import (
     months,
 )
 
-# When the budgets refuse: what is only to be viewed, over its limit, closed, used already.
+# Checks that raise ToolError: view-only budgets, exceeded limits, closed months, used receipts.
 
 
 def editable(budgets: Budgets, id: BudgetId) -> Budget:
-    """The budget, which the user may change. Raises ToolError when it is only to be viewed."""
+    """Return the budget, if the user may change it. Raises ToolError when it is view-only."""
     budget = budgets.budgets[id]
     if budget.access == "view":
         raise ToolError("view_only", f"You may only look at {id} ({budget.name}); use a budget you can edit.")
@@ -34,7 +34,7 @@ def editable(budgets: Budgets, id: BudgetId) -> Budget:
 
 
 def open_category(budgets: Budgets, id: BudgetCategoryId) -> tuple[Category, Budget]:
-    """The category and its budget, which the user may change. Raises ToolError otherwise."""
+    """Return the category and its budget, if the user may change them. Raises ToolError otherwise."""
     row = budgets.categories[id]
     return row, editable(budgets, row.budget)
 
@@ -48,7 +48,7 @@ def require_left(budgets: Budgets, row: Category, amount: int) -> None:
 
 
 def require_open_day(budgets: Budgets, day: date) -> None:
-    """Raises ToolError for a day that is not over yet, or in a month that is closed."""
+    """Raise ToolError for a day in the future or in a closed month."""
     today = budgets.now.date()
     if day > today:
         raise ToolError("in_the_future", f"{day} is after today, {today}; record an expense once it is made.")
@@ -64,7 +64,7 @@ def require_member(budget: Budget, person: EmailAddress) -> None:
 def require_receipt(
     budgets: Budgets, budget: Budget, amount: int, invoice: InvoiceId | None, booking: BookingCode | None
 ) -> None:
-    """Raises ToolError when a receipt is missing, one too many, used already, or of less than the expense."""
+    """Raise ToolError when a receipt is missing, one too many, already used, or for less than the expense."""
     if invoice is not None and booking is not None:
         raise ToolError("two_receipts", "An expense has one receipt; name the invoice or the booking, not both.")
     if invoice is None and booking is None:
@@ -86,7 +86,7 @@ def require_receipt(
 
 
 def require_within_total(budgets: Budgets, budget: Budget, more: int) -> None:
-    """Raises ToolError when the categories of a budget would plan so much more than it has a month."""
+    """Raise ToolError when planning `more` cents would exceed the monthly total of the budget."""
     free = budget.monthly_total - budgets.planned(budget.id)
     if more > free:
         raise ToolError(
@@ -94,11 +94,11 @@ def require_within_total(budgets: Budgets, budget: Budget, more: int) -> None:
         )
 
 
-# What time alone does: recurring expenses come on their day, and a new month opens every category afresh.
+# Changes over time: recurring expenses are booked on their day, and every category rolls over to a new month.
 
 
 def turn(budgets: Budgets) -> Budgets:
-    """Bring a draft up to its clock: recurring expenses that were due, then the months that have ended."""
+    """Bring a draft up to its clock: book due recurring expenses, then roll over the months that have ended."""
     today = budgets.now.date()
     for rule in due(budgets):
         while rule.next_day <= today:
@@ -110,19 +110,19 @@ def turn(budgets: Budgets) -> Budgets:
 
 
 def due(budgets: Budgets) -> list[Recurring]:
-    """The recurring expenses whose day has come."""
+    """Return the recurring expenses whose day has come."""
     today = budgets.now.date()
     return [rule for rule in budgets.recurring if rule.next_day <= today]
 
 
 def ended(budgets: Budgets) -> list[Category]:
-    """The categories whose month is over."""
+    """Return the categories whose month is over."""
     month = budgets.month
     return [row for row in budgets.categories if row.month < month]
 
 
 def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
-    """The expense a rule makes in the month that is next, with an id that does not depend on when it is written."""
+    """Return the expense of a rule for its next month, with an id that does not depend on when it is written."""
     category = budgets.categories[rule.category]
     return Expense.from_row(
         rule,
@@ -143,7 +143,7 @@ def id_of(budgets: Budgets, rule: Recurring) -> ExpenseId:
 
 
 def opened(budgets: Budgets, row: Category) -> Category:
-    """The category in the month that is open now: an envelope keeps what was left of each month before."""
+    """Return the category rolled over to the open month; an envelope saves what was left of each earlier month."""
     saved = row.saved
     for month in months(row.month, budgets.month):
         if month < budgets.month:
@@ -153,5 +153,5 @@ def opened(budgets: Budgets, row: Category) -> Category:
 
 
 def turned(budgets: Budgets) -> Budgets:
-    """The budgets as they are now, for tools that only look: a copy that is up to date, when time did something."""
+    """Return the current budgets for read tools: an updated copy when something is due, else the same object."""
     return turn(budgets.draft()) if due(budgets) or ended(budgets) else budgets

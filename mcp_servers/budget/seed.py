@@ -1,4 +1,4 @@
-"""The budgets as a session finds them: categories with months of expenses, recurring ones, receipts used and unused."""
+"""Initial state of the budgets: categories with months of expenses, recurring expenses, used and unused receipts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Budgets:
-    """The budgets of this seed; sizes are small, default and large."""
+    """Return the budgets of a seed; sizes are small, default and large."""
     budgets, draw, scale = Budgets(seed, beginning(seed)), Draw("budget", seed, size), SIZES[size]
     if size == "large":
         budgets.expenses.width = 6
@@ -79,7 +79,7 @@ def seed(seed: int, size: str) -> Budgets:
 
 
 def put_budget(budgets: Budgets, draw: Draw, scale: Size, name: str, place: int) -> None:
-    """A budget: the first is the user's alone, the others are of teams; the last one perhaps only to be viewed."""
+    """Add a budget: the first is the user's alone, the others belong to teams, and the last may be view-only."""
     user, *others = (person.id for person in cast(budgets.seed, 12))
     team = draw.sample(others, draw.integer(2, 4)) if place else []
     limits = [draw.integer(8, 60) * 1_000 for _ in range(scale.categories)]
@@ -98,7 +98,7 @@ def put_budget(budgets: Budgets, draw: Draw, scale: Size, name: str, place: int)
 
 
 def put_category(budgets: Budgets, draw: Draw, scale: Size, budget: Budget, name: str, limit: int) -> None:
-    """A category with its past, of which nothing exceeds the limit; some have never been used."""
+    """Add a category with past expenses that stay within its limit; some categories have never been used."""
     envelope, unused = draw.chance(0.3), draw.chance(0.2)
     row = budgets.categories.put(
         Category(
@@ -122,7 +122,7 @@ def put_category(budgets: Budgets, draw: Draw, scale: Size, budget: Budget, name
 
 
 def earlier(month: str, count: int) -> str:
-    """The month so many months before."""
+    """Return the month that is `count` months earlier."""
     day = day_in(month, 1)
     for _ in range(count):
         day = day_in(month_of(day - timedelta(days=1)), 1)
@@ -132,7 +132,7 @@ def earlier(month: str, count: int) -> str:
 def put_recurring(
     budgets: Budgets, draw: Draw, budget: Budget, row: Category, word: str, first: str, most: int
 ) -> None:
-    """An expense that has come every month from the first on, until today."""
+    """Add a recurring expense and its expenses of every month from `first` until today."""
     day, amount, today = draw.integer(1, 28), draw.integer(2, max(2, most // 100)) * 100, budgets.now.date()
     last = budgets.month if day <= today.day else earlier(budgets.month, 1)
     rule = budgets.recurring.put(
@@ -162,7 +162,7 @@ def put_recurring(
 def put_expense(
     budgets: Budgets, draw: Draw, budget: Budget, row: Category, month: str, number: int, most: int
 ) -> None:
-    """One of a category's expenses of a month."""
+    """Add one expense of a category in a month."""
     last = budgets.now.day if month == budgets.month else 28
     budgets.expenses.put(
         Expense(
@@ -177,7 +177,7 @@ def put_expense(
 
 
 def put_receipts(budgets: Budgets, draw: Draw) -> None:
-    """A third of the receipts, and no more than there are expenses for, are named by an expense that they cover."""
+    """Attach up to a third of the receipts, each to a different expense that it covers."""
     expenses = draw.shuffled([row for row in budgets.expenses if row.recurring is None])
     flights = list(budgets.bookings)[:1]
     for flight in flights:

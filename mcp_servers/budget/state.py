@@ -1,4 +1,4 @@
-"""What budgets hold: categories with limits, expenses, recurring expenses, and the receipts expenses may name."""
+"""State of the budgets: categories with limits, expenses, recurring expenses, and receipts for expenses."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ..shared_records import BookingCode, InvoiceId
 
 @lru_cache(maxsize=1 << 12)
 def month_of(day: date) -> str:
-    """The month a day lies in, such as 2026-03."""
+    """Return the month of a day, such as 2026-03."""
     return f"{day.year:04d}-{day.month:02d}"
 
 
 def after(month: str) -> str:
-    """The next month."""
+    """Return the next month."""
     year, number = int(month[:4]), int(month[5:])
     return f"{year + number // 12:04d}-{number % 12 + 1:02d}"
 
 
 def months(first: str, last: str) -> Iterator[str]:
-    """From a month to another, both included; none when the last is before the first."""
+    """Yield the months from `first` to `last`, both included; none when `last` is before `first`."""
     while first <= last:
         yield first
         first = after(first)
 
 
 def day_in(month: str, day: int) -> date:
-    """A day of a month, up to the 28th, which every month has."""
+    """Return a day of a month, up to the 28th, which every month has."""
     return date(int(month[:4]), int(month[5:]), day)
 
 
@@ -94,7 +94,7 @@ class Expense(Entity):
 
     @property
     def bucket(self) -> str:
-        """Its category and month, by which sums are made."""
+        """The category and month of the expense, used as the key for sums."""
         return bucket_of(self.category, month_of(self.day))
 
     @property
@@ -152,27 +152,27 @@ class Budgets(State):
         return month_of(self.now.date())
 
     def spent(self, category: BudgetCategoryId, month: str) -> int:
-        """Cents spent on a category in a month."""
+        """Return the cents spent on a category in a month."""
         return sum([row.amount for row in self.expenses.where(bucket=bucket_of(category, month))])
 
     def committed(self, category: BudgetCategoryId) -> int:
-        """Cents that recurring expenses will still take from a category in the open month."""
+        """Return the cents that recurring expenses will still take from a category in the open month."""
         return sum([row.amount for row in self.recurring.where(category=category, next_month=self.month)])
 
     def fixed(self, category: BudgetCategoryId) -> int:
-        """Cents that recurring expenses take from a category every month."""
+        """Return the cents that recurring expenses take from a category every month."""
         return sum([row.amount for row in self.recurring.where(category=category)])
 
     def to_spend(self, row: Category) -> int:
-        """Cents of the open month that recurring expenses will not take."""
+        """Return the cents of the open month that recurring expenses will not take."""
         return row.allowance - self.committed(row.id)
 
     def left(self, row: Category) -> int:
-        """Cents that can still be spent or moved away in the open month."""
+        """Return the cents that can still be spent or moved away in the open month."""
         return self.to_spend(row) - self.spent(row.id, self.month)
 
     def planned(self, budget: BudgetId) -> int:
-        """Cents a month that the categories of a budget plan together."""
+        """Return the cents that the categories of a budget plan together per month."""
         return sum([row.monthly_limit for row in self.categories.where(budget=budget)])
 
 

@@ -126,7 +126,7 @@ Limit = Annotated[
 ]
 
 
-# Tools on categories: make, limit, move money between them, remove.
+# Tools for categories: create, set the limit, move money between them, remove.
 
 
 @server.write(idempotent=True)
@@ -212,7 +212,7 @@ def remove_budget_category(budgets: Budgets, category: CategoryRef) -> CategoryV
     return view
 
 
-# Tools on expenses: record, list, remove.
+# Tools for expenses: record, list, remove.
 
 
 @server.write()
@@ -276,7 +276,7 @@ def list_budget_expenses(
 
 
 def candidates(budgets: Budgets, budget: BudgetId | None, category: BudgetCategoryId | None) -> list[Expense]:
-    """The expenses of a category, of a budget, or all; none when the category is of another budget."""
+    """Return the expenses of a category, of a budget, or all; none when the category belongs to another budget."""
     if category is not None:
         row = budgets.categories[category]
         is_other = budget is not None and budgets.budgets[budget].id != row.budget
@@ -287,7 +287,7 @@ def candidates(budgets: Budgets, budget: BudgetId | None, category: BudgetCatego
     return [row for one in own for row in budgets.expenses.where(category=one.id)]
 
 
-# Tools on recurring expenses, which come on a day of every month.
+# Tools for recurring expenses, which are booked on a day of every month.
 
 
 @server.write(idempotent=True)
@@ -332,7 +332,7 @@ def stop_recurring_expense(budgets: Budgets, recurring: RecurringRef) -> Recurri
     return recurring_view(budgets.recurring.remove(recurring))
 
 
-# Tools that look: budgets, their months, receipts.
+# Read tools: budgets, monthly reports, receipts.
 
 
 @server.read()

@@ -1,4 +1,4 @@
-"""Budgets, categories, expenses and receipts as tools show them."""
+"""Views of budgets, categories, expenses and receipts in tool results."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def recorded(budgets: Budgets, row: Expense) -> Recorded:
 
 
 def receipts(budgets: Budgets, unused_only: bool) -> Iterator[ReceiptView]:
-    """The receipts there are, the bookings first."""
+    """Yield the receipts, bookings first."""
     for flight in budgets.bookings:
         expense = naming(budgets, flight.id)
         if expense is None or not unused_only:
@@ -176,6 +176,6 @@ def receipts(budgets: Budgets, unused_only: bool) -> Iterator[ReceiptView]:
 
 
 def naming(budgets: Budgets, receipt: str) -> ExpenseId | None:
-    """The expense that names a receipt."""
+    """Return the id of the expense that names a receipt, or None."""
     rows = budgets.expenses.where(receipt=receipt)
     return rows[0].id if rows else None

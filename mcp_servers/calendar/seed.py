@@ -1,4 +1,4 @@
-"""The beginning of a calendar world: who is known, what is planned, who is asked to what."""
+"""Initial state of the calendar: contacts, events, series and invitations."""
 
 from __future__ import annotations
 
@@ -68,20 +68,20 @@ class Planner:
     taken: dict[tuple[CalendarId, datetime], None] = field(default_factory=dict)
 
     def title(self) -> str:
-        """The next title; none comes twice before all were used."""
+        """Return the next title; no title repeats before all have been used."""
         title = self.titles.pop(0)
         self.titles.append(title)
         return title
 
     def moment(self, first: int, last: int) -> datetime:
-        """The beginning of a slot on a weekday, so many days from now."""
+        """Return the start of a slot on a weekday, `first` to `last` days from now."""
         while True:
             day = self.agenda.now + timedelta(days=self.draw.integer(first, last))
             if day.weekday() < 5:
                 return day.replace(hour=self.draw.choice(SLOT_HOURS))
 
     def free(self, calendar: CalendarId, first: int, last: int) -> datetime:
-        """A slot that nothing of the calendar is in, taken from now on."""
+        """Return a free slot of the calendar and mark it as taken."""
         slot = self.moment(first, last)
         while (calendar, slot) in self.taken:
             slot = self.moment(first, last)
@@ -108,7 +108,7 @@ class Planner:
 
 
 def seed(seed: int, size: str) -> Agenda:
-    """The calendar world of a seed."""
+    """Return the calendar of a seed; sizes are small, default and large."""
     draw, plan = Draw("calendar", seed), SIZES[size]
     agenda = Agenda(seed, beginning(seed))
     if size == "large":
@@ -132,7 +132,7 @@ def seed(seed: int, size: str) -> Agenda:
 
 
 def add_holidays(planner: Planner) -> None:
-    """A read-only calendar with public holidays, each on a day of its own."""
+    """Add a read-only calendar with public holidays, each on a different day."""
     agenda, days = planner.agenda, planner.size.days
     calendar = agenda.calendars.put(Calendar(id=agenda.calendars.new_id(), kind="holidays", read_only=True))
     offsets = planner.draw.sample(range(days // 2, 2 * days), planner.size.holidays)
@@ -150,7 +150,7 @@ def add_holidays(planner: Planner) -> None:
 
 
 def add_series(planner: Planner, calendar: CalendarId) -> None:
-    """An event that repeats from the coming days on, for some weeks or months."""
+    """Add an event that starts in the coming days and repeats for some weeks or months."""
     agenda, draw = planner.agenda, planner.draw
     frequency: Frequency = draw.weighted(("weekly", "monthly"), (4, 1))
     count = draw.integer(4, 10)
@@ -167,14 +167,14 @@ def add_series(planner: Planner, calendar: CalendarId) -> None:
 
 
 def add_event(planner: Planner, calendar: CalendarId, past: bool) -> None:
-    """An event of the user with some of the contacts."""
+    """Add an event of the user with some of the contacts."""
     agenda, days = planner.agenda, planner.size.days
     slot = planner.free(calendar, -days, -1) if past else planner.free(calendar, 1, days)
     invite_some(planner, agenda.events.put(planner.event(calendar, slot, agenda.me, None)))
 
 
 def invite_some(planner: Planner, event: Event) -> None:
-    """One to four of the contacts are asked to an event, and most have answered."""
+    """Invite one to four contacts to an event; most of them have answered."""
     draw = planner.draw
     for contact in draw.sample(planner.contacts, draw.weighted((1, 2, 3, 4), (2, 4, 3, 1))):
         answer: Answer = draw.weighted(("pending", "accepted", "declined", "tentative"), (4, 4, 1, 1))
@@ -182,7 +182,7 @@ def invite_some(planner: Planner, event: Event) -> None:
 
 
 def add_invitation(planner: Planner, calendar: CalendarId, settled: bool) -> None:
-    """An event of somebody else that the user is asked to, and may have answered; one in eight has expired."""
+    """Add another person's event that the user is invited to and may have answered; one in eight has expired."""
     agenda, draw = planner.agenda, planner.draw
     accepted = settled and draw.chance(0.5)
     days = (2, planner.size.days)

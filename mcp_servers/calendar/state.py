@@ -1,4 +1,4 @@
-"""What a calendar service knows: calendars, contacts, events, the rules of series, invitations."""
+"""State of a calendar service: calendars, contacts, events, recurrence rules of series, invitations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
 def occurrences(
     start: datetime, frequency: Frequency, count: int, skipped: tuple[date, ...] = ()
 ) -> Mapping[date, datetime]:
-    """The starts of a series by day, in order, without the days that are skipped.
+    """Return the starts of a series by day, in order, without the skipped days.
 
     Monthly on the 31st leaves out the months without one (RFC 5545).
     """
@@ -83,7 +83,7 @@ class Event(Entity):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words of its title, each once."""
+        """The distinct words of the title."""
         return words_of(self.title)
 
 
@@ -118,22 +118,22 @@ class Agenda(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """The user's email address."""
         return cast(self.seed, 1)[0].id
 
     def planned(self, event: Event) -> Mapping[date, datetime]:
-        """The starts of an event by day, in order, without the days that are skipped."""
+        """Return the starts of an event by day, in order, without the skipped days."""
         if event.series is None:
             return {event.start.date(): event.start}
         rule = self.series[event.series]
         return occurrences(event.start, rule.frequency, rule.count, rule.skipped)
 
     def upcoming(self, event: Event) -> list[datetime]:
-        """The starts of an event that are still to come."""
+        """Return the starts of an event that are still to come."""
         return [start for start in self.planned(event).values() if start > self.now]
 
     def timetable(self, calendars: tuple[CalendarId, ...], first: date, last: date) -> Iterator[tuple[datetime, Event]]:
-        """The confirmed events of calendars that begin on these days, by start."""
+        """Yield the confirmed events of the calendars that begin on these days, by start."""
         repeating = [event for calendar in calendars for event in self.events.where(repeats_in=calendar)]
         planned = [(event, self.planned(event)) for event in repeating]
         for day in map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1)):
@@ -143,11 +143,11 @@ class Agenda(State):
             yield from found
 
     def between(self, calendar: CalendarId, start: datetime, end: datetime) -> list[tuple[datetime, Event]]:
-        """The confirmed events of a calendar that take any of this time, by start. None exceeds a day."""
+        """Return the confirmed events of a calendar that overlap this period, by start. No event exceeds a day."""
         found = self.timetable((calendar,), start.date() - ONE_DAY, end.date())
         return [pair for pair in found if pair[0] < end and start < pair[0] + pair[1].length]
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lowercase."""
     return tuple(dict.fromkeys(text.casefold().split()))

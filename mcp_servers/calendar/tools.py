@@ -106,13 +106,13 @@ Until = Annotated[Day | None, Field(description="Last day, such as 2026-03-05; f
 Limit = Annotated[int, Field(ge=1, le=50, description="Most rows to return", examples=[1, 2, 3, 4, 6, 8, 10, 15, 20])]
 
 
-# When the calendar refuses: what is over, cancelled, somebody else's, read-only, past or in the way.
+# Checks that raise ToolError: events over, cancelled or of others; read-only calendars; past or occupied times.
 
 FURTHEST = timedelta(days=730)
 
 
 def live_event(agenda: Agenda, id: EventId) -> Event:
-    """The event, which is still to come. Raises ToolError when it is cancelled, declined or over."""
+    """Return the event, if it is still to come. Raises ToolError when it is cancelled, declined or over."""
     event = agenda.events[id]
     if event.status == "cancelled":
         raise ToolError("event_cancelled", f"{id} ({event.title}) is cancelled; create a new event instead.")
@@ -124,7 +124,7 @@ def live_event(agenda: Agenda, id: EventId) -> Event:
 
 
 def own_event(agenda: Agenda, id: EventId) -> Event:
-    """The event, which is still to come and the user's to change. Raises ToolError otherwise."""
+    """Return the event, if it is still to come and the user may change it. Raises ToolError otherwise."""
     event = live_event(agenda, id)
     writable(agenda.calendars[event.calendar])
     if event.organizer != agenda.me:
@@ -136,14 +136,14 @@ def own_event(agenda: Agenda, id: EventId) -> Event:
 
 
 def writable(calendar: Calendar) -> Calendar:
-    """The calendar, which takes changes. Raises ToolError otherwise."""
+    """Return the calendar, if it can be changed. Raises ToolError when it is read-only."""
     if calendar.read_only:
         raise ToolError("read_only_calendar", f"The {calendar.kind} calendar is read-only; use another calendar.")
     return calendar
 
 
 def require_future(agenda: Agenda, start: datetime) -> None:
-    """Raises ToolError when a moment is past or more than two years ahead."""
+    """Raise ToolError when a moment is past or more than two years ahead."""
     if start <= agenda.now:
         raise ToolError("in_the_past", f"It is {minute_text(agenda.now)} now; choose a later time.")
     if start > agenda.now + FURTHEST:
@@ -153,7 +153,7 @@ def require_future(agenda: Agenda, start: datetime) -> None:
 def require_free(
     agenda: Agenda, calendar: CalendarId, starts: Iterable[datetime], duration: int, besides: EventId | None = None
 ) -> None:
-    """Raises ToolError when a confirmed event of the calendar, other than `besides`, takes any of these times."""
+    """Raise ToolError when a confirmed event of the calendar, other than `besides`, overlaps any of these times."""
     for start in starts:
         for other, event in agenda.between(calendar, start, start + timedelta(minutes=duration)):
             if event.id != besides:
@@ -164,7 +164,7 @@ def require_free(
                 )
 
 
-# Tools that look: calendars, contacts, events.
+# Read tools: calendars, contacts, events.
 
 USUAL_DAYS, MOST_DAYS = 28, 366
 
@@ -217,7 +217,7 @@ def get_event(agenda: Agenda, event: EventRef) -> EventDetails:
     return details_of(agenda, agenda.events[event])
 
 
-# Tools that change events: make, move, rename, cancel, remind.
+# Tools that change events: create, reschedule, rename, cancel, set reminders.
 
 MOST_REMINDERS = 5
 
@@ -299,7 +299,7 @@ def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders
     return Reminders.from_row(row)
 
 
-# Tools on who comes: the user's guests, and the invitations the user got.
+# Tools for attendees of the user's events, and for invitations to the user.
 
 OUTCOMES: dict[str, tuple[Answer, Status]] = {
     "accept": ("accepted", "confirmed"),
@@ -368,7 +368,7 @@ def respond_to_invitation(agenda: Agenda, invitation: InvitationRef, response: R
     return InvitationAnswer(id=row.id, event=event.id, meeting=event.title, start=event.start, answer=answer)
 
 
-# Tools on time: free slots, and events that repeat.
+# Tools for free slots and recurring events.
 
 OPENING, CLOSING = time(8), time(20)
 

@@ -1,4 +1,4 @@
-"""What callers see of events, series and invitations: short rows in lists, everything about one event."""
+"""Views of events, series and invitations in tool results: short rows in lists, full details of one event."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def state_of(event: Event) -> EventState:
 
 
 def attendees_of(agenda: Agenda, event: Event) -> tuple[Attendee, ...]:
-    """The contacts asked to an event, in the order they were; the user is not among them."""
+    """Return the contacts invited to an event, in the order of invitation; the user is not included."""
     me = agenda.me
     rows = [row for row in agenda.invitations.where(event=event.id) if row.invitee != me]
     return tuple(Attendee(id=row.invitee, name=agenda.contacts[row.invitee].name, answer=row.answer) for row in rows)
@@ -156,7 +156,7 @@ def details_of(agenda: Agenda, event: Event) -> EventDetails:
 
 
 def organizer_of(agenda: Agenda, event: Event) -> str | None:
-    """Who organizes an event, by name; "you" when it is the user."""
+    """Return the organizer's name, "you" for the user, or None for a public event."""
     if event.organizer is None:
         return None
     return "you" if event.organizer == agenda.me else agenda.contacts[event.organizer].name

@@ -1,4 +1,4 @@
-"""A sales team"s customer database: leads, contacts, companies, deals, quotes and activities."""
+"""A sales team's customer database: leads, contacts, companies, deals, quotes and activities."""
 
 from . import laws, tools
 from .server import server

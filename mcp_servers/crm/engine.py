@@ -1,4 +1,4 @@
-"""Refusals of the customer database, and the way of a deal from stage to stage."""
+"""Checks that raise ToolError, and the stage transitions of deals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..kit import NotFound, ToolError
 from ..people import EmailAddress
 from .state import STAGES, Company, Contact, Crm, Deal, LossReason, Person, Quote, SalesDealId, SalesRepId, Stage
 
-# When the customer database refuses: what is closed, somebody else's, too much, or not yet due.
+# Checks that raise ToolError: closed deals, records of others, exceeded limits, invalid days.
 
 FURTHEST = timedelta(days=730)
 
 
 def open_deal(crm: Crm, id: SalesDealId) -> Deal:
-    """The deal, which is neither won nor lost. Raises ToolError otherwise."""
+    """Return the deal, if it is neither won nor lost. Raises ToolError otherwise."""
     deal = crm.deals[id]
     if not deal.is_open:
         raise ToolError("deal_closed", f"{id} ({deal.title}) is {deal.stage}; create a new deal instead.")
@@ -23,7 +23,7 @@ def open_deal(crm: Crm, id: SalesDealId) -> Deal:
 
 
 def own_deal(crm: Crm, id: SalesDealId) -> Deal:
-    """The deal, which is open and the user's. Raises ToolError otherwise."""
+    """Return the deal, if it is open and the user owns it. Raises ToolError otherwise."""
     deal = open_deal(crm, id)
     if deal.owner != crm.me:
         raise ToolError(
@@ -34,7 +34,7 @@ def own_deal(crm: Crm, id: SalesDealId) -> Deal:
 
 
 def known_person(crm: Crm, id: EmailAddress) -> Person:
-    """The person, who is outside the sales team. Raises ToolError otherwise."""
+    """Return the person, if known and outside the sales team. Raises ToolError otherwise."""
     colleague = crm.team.where(email=id)
     if colleague:
         raise ToolError("on_the_sales_team", f"{colleague[0].name} is on your sales team; name a customer.")
@@ -45,7 +45,7 @@ def known_person(crm: Crm, id: EmailAddress) -> Person:
 
 
 def active_contact(crm: Crm, id: EmailAddress) -> Contact:
-    """The contact, who takes deals. Raises ToolError otherwise."""
+    """Return the contact, if it is not archived. Raises ToolError otherwise."""
     person, contact = known_person(crm, id), crm.contacts.get(id)
     if contact is None:
         raise ToolError("not_a_contact", f"{person.name} is no contact yet; create a lead and convert it first.")
@@ -55,7 +55,7 @@ def active_contact(crm: Crm, id: EmailAddress) -> Contact:
 
 
 def require_room(crm: Crm, owner: SalesRepId) -> None:
-    """Raises ToolError when a sales person has as many open deals as they may have."""
+    """Raise ToolError when a sales person has reached the limit of open deals."""
     person = crm.team[owner]
     if room_of(crm, owner) < 1:
         raise ToolError(
@@ -65,12 +65,12 @@ def require_room(crm: Crm, owner: SalesRepId) -> None:
 
 
 def room_of(crm: Crm, owner: SalesRepId) -> int:
-    """How many more open deals a sales person may have."""
+    """Return how many more open deals a sales person may have."""
     return crm.team[owner].deal_limit - len(crm.deals.where(open_of=owner))
 
 
 def require_day_to_come(today: date, day: date, first: date) -> None:
-    """Raises ToolError for a day before `first` or over two years from today."""
+    """Raise ToolError for a day before `first` or over two years from today."""
     if day < first:
         raise ToolError("in_the_past", f"Today is {today}; name a day from {first} on.")
     if day > today + FURTHEST:
@@ -78,12 +78,12 @@ def require_day_to_come(today: date, day: date, first: date) -> None:
 
 
 def is_expired(quote: Quote, today: date) -> bool:
-    """Whether a sent quote can no longer be accepted."""
+    """Return whether a sent quote can no longer be accepted."""
     return quote.status == "sent" and quote.valid_until is not None and quote.valid_until < today
 
 
 def company_for(crm: Crm, person: EmailAddress) -> Company:
-    """The oldest company of the person's mail domain; every person's has one."""
+    """Return the oldest company of the person's mail domain; every such domain has a company."""
     return crm.companies.where(domain=domain_of(person))[0]
 
 
@@ -91,11 +91,11 @@ def domain_of(address: EmailAddress) -> str:
     return address.split("@")[1]
 
 
-# How deals come to be and go from stage to stage: what each stage asks for, and what closing a deal does.
+# Creation of deals, requirements of each stage, and effects of closing a deal.
 
 
 def open_new_deal(crm: Crm, contact: Contact, title: str, close_on: date) -> Deal:
-    """A deal of the user in the first stage. Raises ToolError when the user has no room for it."""
+    """Create a deal of the user in the first stage. Raises ToolError when the user has reached the deal limit."""
     require_room(crm, crm.me)
     return crm.deals.put(
         Deal(
@@ -113,7 +113,7 @@ def open_new_deal(crm: Crm, contact: Contact, title: str, close_on: date) -> Dea
 
 
 def require_next(deal: Deal, stage: Stage) -> None:
-    """Raises ToolError unless the stage is the next one, or an earlier one."""
+    """Raise ToolError unless the stage is the next one or an earlier one."""
     if stage == deal.stage:
         raise ToolError("already_in_stage", f"{deal.id} is in {stage} already; name another stage.")
     coming = STAGES[STAGES.index(deal.stage) + 1]
@@ -160,7 +160,7 @@ REQUIREMENTS: dict[Stage, Callable[[Crm, Deal], None]] = {
 
 
 def advance(crm: Crm, deal: Deal, stage: Stage) -> Deal:
-    """The deal in another stage, its quote accepted when it is won. Raises ToolError for what is missing."""
+    """Move the deal to another stage; winning it accepts its quote. Raises ToolError for an unmet requirement."""
     require_next(deal, stage)
     if STAGES.index(stage) > STAGES.index(deal.stage):
         REQUIREMENTS[stage](crm, deal)
@@ -170,7 +170,7 @@ def advance(crm: Crm, deal: Deal, stage: Stage) -> Deal:
 
 
 def lose(crm: Crm, deal: Deal, reason: LossReason) -> Deal:
-    """The deal lost: its quote is declined and nothing is left to do."""
+    """Mark the deal as lost, decline its quote and complete its open tasks."""
     if deal.quote:
         crm.quotes.change(deal.quote, status="declined")
     for row in crm.activities.where(deal=deal.id):

@@ -1,4 +1,4 @@
-"""The customer database as a session finds it: a team, people at companies, leads, products, a pipeline."""
+"""Initial state of the customer database: a sales team, people at companies, leads, products, a pipeline."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .state import (
     Stage,
 )
 
-# What the seeded customer database talks about: industries, products, deals, activities.
+# Vocabulary of the seeded database: industries, products, deals, activities.
 
 INDUSTRIES = (
     "banking", "construction", "education", "energy", "food", "healthcare", "insurance", "logistics", "manufacturing",
@@ -69,7 +69,7 @@ TO_DO = (
 SUFFIXES = ("Group", "Holding", "International", "Services", "Trading")
 
 
-# The past of the seeded deals: who was called, what was offered, what is still to be done.
+# History of the seeded deals: calls, meetings, quotes and open tasks.
 
 REASONS: tuple[LossReason, ...] = ("price", "competitor", "no budget", "no answer", "bad timing", "missing feature")
 TALKS: tuple[ActivityKind, ...] = ("call", "call", "meeting", "note")
@@ -78,7 +78,7 @@ VALID_DAYS = 14
 
 
 def add_deal(crm: Crm, draw: Draw, contact: Contact, title: str, stage: Stage, owner: SalesRepId) -> None:
-    """A deal in a stage, with the calls, meetings and quotes it took to get there."""
+    """Add a deal in a stage, with the calls, meetings and quotes that led there."""
     crm.deals.cause = f"seed/{title}"
     id, place, today = crm.deals.new_id(), STAGES.index("negotiation" if stage == "lost" else stage), crm.now.date()
     created = today - timedelta(days=draw.integer(30, 90))
@@ -106,7 +106,7 @@ def add_deal(crm: Crm, draw: Draw, contact: Contact, title: str, stage: Stage, o
 
 
 def add_quotes(crm: Crm, draw: Draw, deal: SalesDealId, title: str, stage: Stage) -> Quote:
-    """The quote of a deal in this stage; one in seven of those sent was replaced by a draft, one in five expired."""
+    """Add the quote of a deal in this stage; one in seven sent quotes was replaced by a draft, one in five expired."""
     if stage in ("qualification", "discovery"):
         return put_quote(crm, draw, deal, title, "draft", 0)
     if stage in ("won", "lost"):
@@ -118,7 +118,7 @@ def add_quotes(crm: Crm, draw: Draw, deal: SalesDealId, title: str, stage: Stage
 
 
 def put_quote(crm: Crm, draw: Draw, deal: SalesDealId, title: str, status: QuoteStatus, age: int) -> Quote:
-    """A quote with one to three lines; its validity began so many days ago unless it is a draft."""
+    """Add a quote with one to three lines; unless it is a draft, its validity began `age` days ago."""
     crm.quotes.cause = f"seed/{deal}/{status}"
     id: SalesQuoteId = crm.quotes.new_id()
     sold = [row for row in crm.products if not row.discontinued]
@@ -160,7 +160,7 @@ def add_talk(
     deal: SalesDealId | None = None,
     kind: ActivityKind | None = None,
 ) -> None:
-    """A call, meeting or note of the last weeks."""
+    """Add a call, meeting or note from the last few weeks."""
     crm.activities.cause = f"seed/{mark}"
     crm.activities.put(
         Activity(
@@ -176,7 +176,7 @@ def add_talk(
 
 
 def add_task(crm: Crm, draw: Draw, person: EmailAddress, owner: SalesRepId, deal: SalesDealId) -> None:
-    """Something still to be done on a deal; a few days over or to come."""
+    """Add an open task on a deal; its due day is a few days past or still to come."""
     crm.activities.cause = f"seed/{deal}/task"
     crm.activities.put(
         Activity(
@@ -221,7 +221,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Crm:
-    """The customer database of this seed; sizes are small, default and large."""
+    """Return the customer database of a seed; sizes are small, default and large."""
     crm, draw, scale = Crm(seed, beginning(seed)), Draw("crm", seed, size), SIZES[size]
     if size == "large":
         crm.activities.width = 6
@@ -245,7 +245,7 @@ def seed(seed: int, size: str) -> Crm:
 
 
 def put_team(crm: Crm, draw: Draw, team: list[CastMember]) -> None:
-    """The sales people: the user, a manager, others of whom the last is away."""
+    """Add the sales people: the user, a manager and others; the last one is away."""
     for place, person in enumerate(team):
         crm.team.put(
             SalesPerson(
@@ -260,7 +260,7 @@ def put_team(crm: Crm, draw: Draw, team: list[CastMember]) -> None:
 
 
 def give_room(crm: Crm, draw: Draw) -> None:
-    """Let all sales people have the deals they have, and most of them some more."""
+    """Set deal limits that cover each person's open deals; most people get room for some more."""
     for member in crm.team:
         more = draw.integer(3, 6) if member.id == crm.me else draw.choice((0, 2, 3, 5))
         taken = sum(deal.is_open for deal in crm.deals.where(owner=member.id))
@@ -274,7 +274,7 @@ def put_people(crm: Crm, draw: Draw, people: list[CastMember]) -> None:
 
 
 def put_companies(crm: Crm, draw: Draw, scale: Size) -> None:
-    """Every company of the people, some entered more than once, and others nobody is known at."""
+    """Add the companies of all people, some entered more than once, and companies without known people."""
     names: list[tuple[str, str]] = []
     for domain, name in COMPANIES.items():
         if any(domain_of(person.id) == domain for person in crm.people):
@@ -289,7 +289,7 @@ def put_companies(crm: Crm, draw: Draw, scale: Size) -> None:
 
 
 def put_contacts_and_leads(crm: Crm, draw: Draw, scale: Size) -> None:
-    """Contacts, some archived; leads of others, and now and then of a contact. The first people are of all kinds."""
+    """Add contacts, some archived, and leads of other people and of some contacts. The first people cover all kinds."""
     people, today, team = [row.id for row in crm.people], crm.now.date(), [row.id for row in crm.team]
     rest = draw.shuffled(people[5:])
     contacts = [people[0], people[4], *rest[: scale.contacts - 2]]
@@ -308,7 +308,7 @@ def put_contacts_and_leads(crm: Crm, draw: Draw, scale: Size) -> None:
 
 
 def put_lead(crm: Crm, draw: Draw, id: EmailAddress, status: LeadStatus, owner: SalesRepId) -> None:
-    """A lead of the last two months; one that is converted names its person as contact."""
+    """Add a lead from the last two months; a converted one names its person as contact."""
     person = crm.people[id]
     crm.leads.put(
         Lead(
@@ -326,7 +326,7 @@ def put_lead(crm: Crm, draw: Draw, id: EmailAddress, status: LeadStatus, owner: 
 
 
 def put_products(crm: Crm, draw: Draw, count: int) -> None:
-    """Products of which the first three are sold; later ones may be discontinued."""
+    """Add products; the first three are on sale, later ones may be discontinued."""
     names = draw.sample([(family, tier) for family in FAMILIES for tier in TIERS], count)
     for place, (family, tier) in enumerate(names):
         step = TIERS.index(tier) + 1
@@ -343,7 +343,7 @@ def put_products(crm: Crm, draw: Draw, count: int) -> None:
 
 
 def put_deals(crm: Crm, draw: Draw, count: int) -> None:
-    """The pipeline: with half of the contacts, a deal of the user in each open stage, then any."""
+    """Add the pipeline, with half of the contacts: a deal of the user in each open stage, then random deals."""
     active, team = [row for row in crm.contacts if not row.archived], [row.id for row in crm.team]
     contacts = active[len(active) // 2 :]
     themes = draw.shuffled([f"{theme} {form}" for theme in THEMES for form in FORMS])

@@ -1,4 +1,4 @@
-"""What a sales team knows: people, companies, leads, deals with their quotes, products, activities."""
+"""State of a sales team's database: people, companies, leads, deals with their quotes, products, activities."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Deal(Entity):
 
     @property
     def open_of(self) -> SalesRepId | tuple[()]:
-        """Who owns it, if it is open."""
+        """The owner of an open deal; an empty tuple for a closed one."""
         return self.owner if self.is_open else ()
 
 
@@ -191,7 +191,7 @@ class Activity(Entity):
 
     @property
     def todo(self) -> SalesRepId | tuple[()]:
-        """Whose open task it is, if it is one."""
+        """The owner of an open task; an empty tuple for anything else."""
         return () if self.done else self.owner
 
 
@@ -225,12 +225,12 @@ class Crm(State):
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lowercase."""
     return tuple(dict.fromkeys(text.casefold().replace(",", " ").split()))
 
 
 def filter_by_name(table: Table[Any, Named], query: str | None) -> Iterator[Named]:
-    """The rows whose names have all words of a query; all rows without one."""
+    """Return the rows whose names contain all words of a query; all rows without a query."""
     words = words_of(query or "")
     rows = table.where(words=words[0]) if words else table
     return (row for row in rows if all(word in row.words for word in words))

@@ -91,7 +91,7 @@ from .views import (
     team_line,
 )
 
-# Tools on products and quotes: what is for sale, what a deal is offered, and sending the offer.
+# Tools for products and quotes: find products, edit a deal's quote, send it.
 
 FREE_DISCOUNT = 15
 MOST_LINES = 8
@@ -118,7 +118,7 @@ def quote_product(crm: Crm, deal: DealRef, product: ProductRef, quantity: Quanti
 
 
 def require_on_offer(product: Product, quantity: int, discount: int) -> None:
-    """Raises ToolError when the product is not sold, not in so few units or not so cheaply."""
+    """Raise ToolError when the product is discontinued, the quantity too low or the discount too high."""
     if product.discontinued:
         raise ToolError("product_discontinued", f"{product.item} is no longer sold; quote another product.")
     if quantity < product.minimum:
@@ -130,7 +130,7 @@ def require_on_offer(product: Product, quantity: int, discount: int) -> None:
 
 
 def draft_for(crm: Crm, deal: Deal) -> Quote:
-    """The deal's draft; a new one, with the lines of the quote it replaces, when there is none."""
+    """Return the deal's draft quote; without one, create it with the lines of the quote that it replaces."""
     quote = quote_of(crm, deal)
     if quote and quote.status == "draft":
         return quote
@@ -149,7 +149,7 @@ def draft_for(crm: Crm, deal: Deal) -> Quote:
 
 
 def with_line(lines: tuple[QuoteLine, ...], product: Product, quantity: int, discount: int) -> tuple[QuoteLine, ...]:
-    """The lines with this product's one added, replaced, or taken off for 0 units."""
+    """Return the lines with this product's line added, replaced, or removed when `quantity` is 0."""
     places = {line.product: place for place, line in enumerate(lines)}
     place = places.get(product.id, len(lines))
     if not quantity and product.id not in places:
@@ -185,7 +185,7 @@ def send_quote(crm: Crm, quote: QuoteRef, approval_code: ApprovalCode = None) ->
 
 
 def require_approval(crm: Crm, quote: Quote, code: str | None) -> bool:
-    """Whether a manager approved the quote. Raises ToolError when one has to and did not."""
+    """Return whether a manager approved the quote. Raises ToolError when a needed approval is missing or wrong."""
     if code is None and any(line.discount > FREE_DISCOUNT for line in quote.lines):
         raise ToolError(
             "needs_approval", f"A discount above {FREE_DISCOUNT} percent needs a manager's code; ask for it."
@@ -197,12 +197,12 @@ def require_approval(crm: Crm, quote: Quote, code: str | None) -> bool:
 
 @server.known_by_heart
 def approval_codes(crm: Crm) -> dict[tuple[str, str], str]:
-    """The user was told the first manager's code, for every quote."""
+    """Return the first manager's code, which the user knows, for every draft quote."""
     code = next((member.approval_code for member in crm.team if member.approval_code), "")
     return {(quote.id, "approval_code"): code for quote in crm.quotes if quote.status == "draft"}
 
 
-# Tools on activities: what was said to whom, and what is still to be done.
+# Tools for activities: calls, meetings, notes and tasks.
 
 
 @server.read()
@@ -250,7 +250,7 @@ def log_sales_activity(
 
 
 def require_due(today: date, kind: ActivityKind, due: date | None) -> None:
-    """Raises ToolError unless a task, and nothing else, has a day on which it is due."""
+    """Raise ToolError for a task without a due day, or for another activity with one."""
     if kind != "task" and due is not None:
         raise ToolError("due_only_for_tasks", f"A {kind} is not due some day; leave due out or plan a task.")
     if kind == "task" and due is None:
@@ -260,7 +260,7 @@ def require_due(today: date, kind: ActivityKind, due: date | None) -> None:
 
 
 def require_fitting(crm: Crm, id: SalesDealId, person: EmailAddress, kind: ActivityKind) -> None:
-    """Raises ToolError when an activity does not belong on a deal."""
+    """Raise ToolError when an activity does not belong on a deal."""
     deal = own_deal(crm, id) if kind == "task" else open_deal(crm, id)
     if deal.contact != person:
         raise ToolError("other_contact", f"The contact of {id} is {deal.contact}; name that person or leave deal out.")
@@ -279,7 +279,7 @@ def complete_sales_task(crm: Crm, task: TaskRef) -> ActivityLine:
     return activity_line(crm.activities.change(task, done=True))
 
 
-# Tools on deals: the pipeline and its forecast, their stages, and who owns them.
+# Tools for deals: the pipeline and its forecast, stages and owners.
 
 
 @server.read()
@@ -348,12 +348,12 @@ def assign_deal(crm: Crm, deal: DealRef, owner: OwnerRef) -> DealLine:
 
 
 def assignable(crm: Crm, id: SalesDealId) -> Deal:
-    """The open deal, whose owner is the user or away. Raises ToolError otherwise."""
+    """Return the deal, if it is open and its owner is the user or away. Raises ToolError otherwise."""
     deal = open_deal(crm, id)
     return deal if crm.team[deal.owner].away else own_deal(crm, id)
 
 
-# Tools on leads: noting a person's interest, and making a contact of it.
+# Tools for leads: create one, convert one to a contact.
 
 FIRST_CLOSING = timedelta(days=30)
 
@@ -394,7 +394,7 @@ def convert_lead(crm: Crm, lead: LeadRef, title: NewTitle = None) -> Lead:
 
 
 def convertible(crm: Crm, id: SalesLeadId) -> Lead:
-    """The lead, which is the user's and ready to become a contact. Raises ToolError otherwise."""
+    """Return the lead, if the user owns it and it can be converted to a contact. Raises ToolError otherwise."""
     lead = crm.leads[id]
     if lead.status == "converted":
         raise ToolError("lead_already_converted", f"{id} was converted to the contact {lead.contact}; use that one.")
@@ -409,7 +409,7 @@ def convertible(crm: Crm, id: SalesLeadId) -> Lead:
     return lead
 
 
-# Tools on people and companies: search, archiving a contact, merging what was entered twice.
+# Tools for people and companies: search, archive a contact, merge duplicate companies.
 
 
 @server.read()

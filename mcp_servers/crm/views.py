@@ -1,4 +1,4 @@
-"""What callers see of people, companies, deals and activities: short rows in lists, everything about one deal."""
+"""Views of people, companies, deals and activities in tool results: short rows in lists, full details of a deal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of every mailbox a session can reach."""
+"""Invariants of the mailbox: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tools import server
 
 
 def content(message: Message) -> Message:
-    """The message with its flags set aside: what may never change."""
+    """Return the message without its folder, read status and labels: the part that may never change."""
     return dataclasses.replace(message, folder="inbox", unread=False, labels=())
 
 

@@ -15,7 +15,7 @@ PIECE = re.compile(r'([a-z]+):("[^"]*"|\S*)|"([^"]+)"|(\S+)')
 
 
 def parse(mail: Mail, query: str) -> list[Test]:
-    """What a message must pass. Raises ToolError for a filter that makes no sense."""
+    """Return the tests that a message must pass. Raises ToolError for an invalid filter."""
     tests = []
     for match in PIECE.finditer(query.casefold()):
         key, value, quoted, word = match.groups()

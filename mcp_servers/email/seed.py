@@ -1,4 +1,4 @@
-"""The mailbox as a session finds it: conversations of the last weeks, contacts, drafts and labels."""
+"""Initial state of the mailbox: recent conversations, contacts, drafts and labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..people import COMPANIES, beginning, cast
 from ..shared_records import BookingCode, InvoiceId, bookings, invoices
 from .state import MOST_ATTACHED_KB, Contact, Draft, Folder, Label, LabelId, Mail, Mailbox, Message, Thread
 
-# The words that seeded mail is made of.
+# Vocabulary of the seeded mail.
 
 FIRST_WORDS = (
     "quarterly", "budget", "travel", "office", "team", "client", "product", "design", "hiring", "training",
@@ -106,7 +106,7 @@ class Notice(NamedTuple):
 
 
 def seed(seed: int, size: str) -> Mail:
-    """The mailbox of this seed; sizes are small, default and large."""
+    """Return the mailbox of a seed; sizes are small, default and large."""
     mail = Mail(seed, beginning(seed))
     draw, scale = Draw("email", seed, size), SIZES[size]
     put_people(mail, draw, scale)
@@ -135,7 +135,7 @@ def put_labels(mail: Mail, draw: Draw, scale: Size) -> None:
 
 
 def plan_messages(draw: Draw, kinds: list[Kind], scale: Size, now: datetime) -> list[Plan]:
-    """All messages in order of time; an exchange goes to and fro, and its last day is before today."""
+    """Return all messages in order of time; the sides of an exchange alternate, and its last day is before today."""
     plans = []
     for thread, kind in enumerate(kinds):
         count = draw.integer(2, scale.longest) if kind == "exchange" else 1
@@ -182,7 +182,7 @@ def put_messages(mail: Mail, draw: Draw, kinds: list[Kind], subjects: list[str],
 
 
 def notices_of(seed: int) -> list[Notice]:
-    """What automatic messages are about: the user's bookings and invoices, in turns."""
+    """Return the subjects of automatic messages: the user's bookings and invoices, alternating."""
     flights = [
         Notice(f". Your flight to {booking.destination.name} on {booking.day} is booked", booking=booking.code)
         for booking in bookings(seed)
@@ -206,7 +206,7 @@ def folder_of(kind: Kind, plan: Plan) -> Folder:
 
 
 def draw_attachment(draw: Draw, sent: bool) -> tuple[str | None, int | None]:
-    """Often none; what was sent is within the limit, what was received may be above it."""
+    """Return an attachment's name and KB, often none; a sent one is within the limit, a received one may exceed it."""
     if draw.chance(0.7):
         return None, None
     large = not sent and draw.chance(0.3)
@@ -215,7 +215,7 @@ def draw_attachment(draw: Draw, sent: bool) -> tuple[str | None, int | None]:
 
 
 def draw_labels(mail: Mail, draw: Draw, automatic: bool) -> tuple[LabelId, ...]:
-    """An automatic message has a system label, another one perhaps one of the owner's."""
+    """Return a system label for an automatic message, and for any other message none or one of the owner's."""
     if not automatic and draw.chance(0.65):
         return ()
     kind = "system" if automatic else "user"
@@ -223,7 +223,7 @@ def draw_labels(mail: Mail, draw: Draw, automatic: bool) -> tuple[LabelId, ...]:
 
 
 def put_drafts(mail: Mail, draw: Draw, subjects: list[str]) -> None:
-    """Drafts of which the first is ready to be sent; others may lack a recipient or a proper text."""
+    """Add drafts; the first is ready to be sent, others may lack a recipient or a proper text."""
     contacts = [contact for contact in mail.contacts if not contact.blocked]
     for number, subject in enumerate(subjects):
         lacks = draw.weighted(("nothing", "recipient", "text"), (0.6, 0.2, 0.2)) if number else "nothing"

@@ -1,4 +1,4 @@
-"""What a mailbox holds: messages in threads, contacts, drafts, labels, and the limits of its owner."""
+"""State of a mailbox: messages in threads, contacts, drafts, labels, and the limits of its owner."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ class Message(Entity):
 
     @cached_property
     def sent_on(self) -> date | tuple[()]:
-        """The day on which the owner sent it, if he did."""
+        """The day on which the owner sent the message; an empty tuple for a received one."""
         return self.at.date() if self.folder == "sent" else ()
 
     @cached_property
     def text(self) -> str:
-        """What a search looks through, in small letters."""
+        """The text that a search looks through, in lowercase."""
         return f"{self.subject}\n{self.name}\n{self.body}".casefold()
 
     @cached_property
     def other(self) -> str:
-        """The name and address of the other side, in small letters."""
+        """The name and address of the other party, in lowercase."""
         return f"{self.name} {self.address or ''}".casefold()
 
 
@@ -212,7 +212,7 @@ class Mail(State):
         return next(iter(self.mailboxes))
 
     def sent_last_hour(self) -> int:
-        """How many messages the owner sent in the last sixty minutes."""
+        """Return how many messages the owner sent in the last sixty minutes."""
         start = self.now - HOUR
         days = dict.fromkeys((start.date(), self.now.date()))
         return sum(row.at > start for day in days for row in self.messages.where(sent_on=day))

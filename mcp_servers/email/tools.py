@@ -110,13 +110,13 @@ Limit = Annotated[
 ROWS = 5
 
 
-# What every way to send a message goes through: who may get it, how much may go out, and the message itself.
+# Shared by all tools that send messages: recipient check, sending limit, and the message itself.
 
 SHORTEST_BODY = 10
 
 
 def require_recipient(mail: Mail, address: EmailAddress) -> Contact:
-    """The contact of an address that mail may be sent to."""
+    """Return the contact with this address. Raises ToolError when mail may not be sent there."""
     if address == mail.owner.id:
         raise ToolError("own_address", f"{address} is your own address; choose somebody else.")
     if address.rpartition("@")[2] not in COMPANIES:
@@ -165,7 +165,7 @@ def post(mail: Mail, to: Contact, subject: str, body: str, answers: Message | No
 
 
 def attach(mail: Mail, message: Message, source: Message) -> Message:
-    """The message with the attachment of another one."""
+    """Add the attachment of `source` to a message. Raises ToolError when it is too large."""
     if (source.attachment_kb or 0) > MOST_ATTACHED_KB:
         raise ToolError(
             "attachment_too_large",
@@ -178,7 +178,7 @@ def receipt(message: Message) -> SentMessage:
     return SentMessage.from_row(message)
 
 
-# Tools on drafts, messages that are written now and sent later.
+# Tools for drafts, messages that are written now and sent later.
 
 
 @server.write()
@@ -234,7 +234,7 @@ def delete_draft(mail: Mail, draft: DraftRef) -> DraftView:
     return view_draft(mail.drafts.remove(draft))
 
 
-# Tools that put messages in order: labels and the archive.
+# Tools that organize messages: labels and the archive.
 
 
 def view_label(mail: Mail, row: Label) -> LabelView:
@@ -286,7 +286,7 @@ def archive_message(mail: Mail, message: MessageRef) -> FiledMessage:
     return file(mail, mail.messages.change(message, folder="archive"))
 
 
-# Tools that look: messages, threads and addresses.
+# Read tools: messages, threads and addresses.
 
 
 @server.read()

@@ -1,4 +1,4 @@
-"""How a path leads to a node: from the root, the home or the working directory, by `.`, `..` and links."""
+"""Resolution of paths to nodes: from the root, the home or the working directory, through `.`, `..` and links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BAD_NAME = re.compile(r'[\x00-\x1f\x7f/\\*?"<>|:]|^\s|\s$|^(\.{1,2}|~)$')
 
 
 def allows(shell: Shell, node: Node, bits: int) -> bool:
-    """Whether the permission bits let the user read, write and enter: those of the owner, else the group, else all."""
+    """Return whether the user has these bits (read, write, enter) by the owner's, else the group's, else all's mode."""
     shift = 6 if node.owner == shell.user else 3 if node.group in shell.groups else 0
     return node.mode >> shift & bits == bits
 
@@ -30,7 +30,7 @@ def require(disk: Disk, node: Node, bit: int) -> None:
 
 
 def locate(disk: Disk, path: str, follow: bool = True) -> Node:
-    """The node a path leads to; with `follow` a link at its end is followed too."""
+    """Return the node at a path; with `follow`, a link at the end of the path is followed too."""
     node, pending = start(disk, path)
     links, tail, shell = 0, len(pending) + 1, disk.shell
     while pending:
@@ -55,7 +55,7 @@ def locate(disk: Disk, path: str, follow: bool = True) -> Node:
 
 
 def start(disk: Disk, path: str) -> tuple[Node, list[str]]:
-    """Where a path begins, and its parts, the last one first."""
+    """Return the node where a path begins, and the parts of the path, the last one first."""
     if path == "~" or path.startswith("~/"):
         first, rest = disk.nodes[disk.shell.home], path[2:]
     elif path.startswith("/"):
@@ -79,7 +79,7 @@ def locate_directory(disk: Disk, path: str, follow: bool = True) -> Node:
 
 
 def locate_file(disk: Disk, path: str, follow: bool = True) -> Node:
-    """A file of any kind, with `follow` never a link."""
+    """Return a file of any kind; with `follow`, never a link."""
     node = locate(disk, path, follow)
     if node.kind == "directory":
         raise ToolError("is_a_directory", f"{path} is a folder; name a file.")
@@ -87,7 +87,7 @@ def locate_file(disk: Disk, path: str, follow: bool = True) -> Node:
 
 
 def locate_text(disk: Disk, path: str, bit: int = READ) -> Node:
-    """A text file the user may read, or write."""
+    """Return a text file that the user may read, or may write when `bit` is WRITE."""
     node = locate_file(disk, path)
     require(disk, node, bit)
     if node.kind != "file":
@@ -104,7 +104,7 @@ def locate_archive(disk: Disk, path: str) -> Node:
 
 
 def locate_spot(disk: Disk, path: str) -> tuple[Node, str]:
-    """The folder and the name of something that is to be made at a path, where nothing may be yet."""
+    """Return the folder and the name of a new item at a path. Raises ToolError when the path is taken or invalid."""
     folder, _, name = path.rpartition("/")
     if name in ("", ".", ".."):
         raise ToolError("invalid_name", f"{path} does not end in a name; add the name of what is to be made.")
@@ -135,12 +135,12 @@ def require_open(disk: Disk, folder: Node) -> None:
 
 
 def within(disk: Disk, nodes: Iterable[Node], under: Node) -> Iterator[tuple[Node, str]]:
-    """Those of the nodes that a search from a folder on comes by, with their paths."""
+    """Yield the nodes that a search from a folder downwards can reach, with their paths."""
     known: dict[NodeId | None, str | None] = {None: None}
     prefix, shell = disk.path(under).rstrip("/"), disk.shell
 
     def opened(id: NodeId | None) -> str | None:
-        """The path of a folder the search looks into; None when it lies elsewhere or is closed."""
+        """Return the path of a folder that the search enters; None when it lies elsewhere or is closed."""
         if id is not None and id not in known:
             folder = disk.nodes[id]
             above = prefix if id == under.id else opened(folder.parent)

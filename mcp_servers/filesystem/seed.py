@@ -1,4 +1,4 @@
-"""The file server as a session finds it: a home full of files, folders of colleagues and teams, the system's own."""
+"""Initial state of the file server: the user's home, folders of colleagues and teams, and system folders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .state import (
 )
 from .texts import TAGS, TOPICS, Writer
 
-# How the tree of a new world grows: folders and files with drawn names, contents, tags and old versions.
+# Generation of the tree: folders and files with random names, contents, tags and old versions.
 
 Id = TypeVar("Id", bound=str)
 
@@ -90,14 +90,14 @@ class Planter:
         return node
 
     def subfolder(self, folders: list[Node]) -> Node:
-        """A folder of the user somewhere below one of these."""
+        """Add a folder of the user somewhere below one of these folders."""
         while True:
             parent, name = self.draw.choice(folders), self.draw.choice(SUBFOLDERS)
             if self.depth[parent.id] < DEEPEST and name not in self.names[parent.id]:
                 return self.folder(parent, name, self.user)
 
     def file(self, parent: Node, owner: str, mode: int = 0o644, text: bool = False, **rest: Any) -> Node:
-        """A file with a drawn name and a content that goes with it; with `text` never a binary one."""
+        """Add a file with a random name and matching content; with `text`, never a binary file."""
         draw, themed = self.draw, self.themes[parent.id]
         kind = themed if themed and draw.chance(0.7) else draw.choice(KINDS)
         kind = "reports" if text and kind in BINARY else kind
@@ -110,7 +110,7 @@ class Planter:
         return self.put(parent.id, name, "file", owner, mode, content=content, **rest)
 
     def name(self, folder: NodeId, kind: str) -> tuple[str, str, str]:
-        """A file name the folder does not hold yet, its extension and its topic."""
+        """Return a file name that the folder does not contain yet, its extension and its topic."""
         draw, (forms, extensions) = self.draw, FORMS[kind]
         while True:
             topic, form, extension = draw.choice(TOPICS), draw.choice(forms), draw.choice(extensions)
@@ -124,7 +124,7 @@ class Planter:
         return tuple(sorted(map(FileTagId, draw.sample(self.tagged, draw.integer(1, 3))))) if draw.chance(share) else ()
 
     def versions(self, node: Node, count: int) -> None:
-        """Older contents of a text file, each a little shorter or longer than the one after it."""
+        """Add older contents of a text file, each a little shorter or longer than the one after it."""
         lines = node.content.splitlines()
         for number in range(1, count + 1):
             kept = [*lines[: max(1, len(lines) * number // (count + 1))], "(to be continued)"]
@@ -141,7 +141,7 @@ class Planter:
             )
 
     def archive(self, parent: Node, name: str, count: int) -> Node:
-        """An archive of files like those that lie around it."""
+        """Add an archive of files like those around it."""
         draw, members = self.draw, dict[str, Member]()
         while len(members) < count:
             kind = draw.choice(("notes", "reports", "data", "letters"))
@@ -157,7 +157,7 @@ class Planter:
         return self.put(parent.id, name, "link", self.user, 0o777, target=target, size=bytes_of(target))
 
     def past(self) -> datetime:
-        """A moment of the past thirteen months."""
+        """Return a moment in the past thirteen months."""
         return self.disk.now - timedelta(days=self.draw.integer(1, 400), minutes=self.draw.integer(0, 540))
 
 
@@ -193,7 +193,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Disk:
-    """The file server of this seed; sizes are small, default and large."""
+    """Return the file server of a seed; sizes are small, default and large."""
     disk, scale, draw = Disk(seed, beginning(seed)), SIZES[size], Draw("filesystem", seed, size)
     if size == "large":
         disk.nodes.width = disk.versions.width = 6
@@ -226,7 +226,7 @@ def seed(seed: int, size: str) -> Disk:
 
 
 def plant_home(planter: Planter, home: Node, scale: Size) -> list[Node]:
-    """The folders of the home, in them its files; some lie in the home itself, some are locked."""
+    """Add the folders of the home and return them, with files in them and in the home itself; some files are locked."""
     draw, user = planter.draw, planter.user
     folders = [planter.folder(home, name, user) for name in draw.sample(tuple(FORMS), scale.top)]
     planter.folder(home, draw.choice(("empty", "new-folder", "to-sort")), user)
@@ -248,7 +248,7 @@ def plant_home(planter: Planter, home: Node, scale: Size) -> list[Node]:
 
 
 def plant_system(planter: Planter, root: Node, scale: Size) -> None:
-    """Folders of the system, where only the one for temporary files is open to all."""
+    """Add the system folders; only the one for temporary files is writable by all."""
     places = {"etc": planter.folder(root, "etc", ROOT)}
     places["log"] = planter.folder(planter.folder(root, "var", ROOT), "log", ROOT)
     planter.folder(root, "tmp", ROOT, 0o777)
@@ -258,7 +258,7 @@ def plant_system(planter: Planter, root: Node, scale: Size) -> None:
 
 
 def plant_colleagues(planter: Planter, homes: Node, names: list[str]) -> None:
-    """Homes of others, of which some can be looked into."""
+    """Add the homes of colleagues; some of them can be read."""
     draw = planter.draw
     for name in names:
         mode = draw.choice((0o755, 0o700, 0o750))
@@ -268,7 +268,7 @@ def plant_colleagues(planter: Planter, homes: Node, names: list[str]) -> None:
 
 
 def plant_teams(planter: Planter, shared: Node, teams: list[str], owners: list[str], scale: Size) -> None:
-    """Folders of teams; the first half are those the user belongs to and may write in."""
+    """Add the folders of teams; the user belongs to the first half of the teams and may write in their folders."""
     draw = planter.draw
     for number, team in enumerate(teams):
         open_to_all = number < max(1, len(teams) // 2)
@@ -281,7 +281,7 @@ def plant_teams(planter: Planter, shared: Node, teams: list[str], owners: list[s
 
 
 def plant_links(planter: Planter, home: Node, folders: list[Node]) -> None:
-    """Links to a file and to a folder, one whose target is gone, and two that lead to each other."""
+    """Add links to a file and to a folder, one whose target is gone, and two that lead to each other."""
     draw, disk = planter.draw, planter.disk
     near = [node for node in disk.children(home.id) if node.kind == "file"]
     there = disk.path(home)
@@ -293,7 +293,7 @@ def plant_links(planter: Planter, home: Node, folders: list[Node]) -> None:
 
 
 def plant_trash(planter: Planter, home: Node, folders: list[Node], count: int) -> None:
-    """What was deleted before: files, at first one whose name is taken again, and a folder with one file in it."""
+    """Add deleted items: files, of which the first has a name in use again, and a folder with one file in it."""
     draw, disk = planter.draw, planter.disk
     for number in range(count + 1):
         folder = home if number < 2 else draw.choice(folders)

@@ -1,4 +1,4 @@
-"""What a file server knows: nodes of one tree, a user's shell in it, kept versions of files, and a trash."""
+"""State of a file server: nodes of one tree, a user's shell in it, saved versions of files, and a trash."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Node(Entity):
 
     @property
     def place(self) -> str:
-        """The folder and the name: what no two nodes of the tree share."""
+        """The folder and the name, which no two nodes of the tree share."""
         return f"{self.parent}/{self.name}"
 
     @property
     def name_words(self) -> tuple[str, ...]:
-        """The words of its name, each once."""
+        """The distinct words of the name."""
         return words_of(self.name)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of a text file, each once."""
+        """The distinct words of a text file."""
         return words_of(self.content) if self.kind == "file" else ()
 
 
@@ -134,24 +134,24 @@ class Disk(State):
         return found[0] if found else None
 
     def children(self, folder: NodeId) -> list[Node]:
-        """What a folder holds, by name."""
+        """Return the nodes in a folder, sorted by name."""
         return sorted(self.nodes.where(parent=folder), key=attrgetter("name"))
 
     def below(self, node: Node) -> Iterator[Node]:
-        """The node and all that is in it, folders before their contents."""
+        """Yield the node and everything in it, folders before their contents."""
         yield node
         if node.kind == "directory":
             for child in self.children(node.id):
                 yield from self.below(child)
 
     def above(self, node: Node) -> Iterator[Node]:
-        """The folders a node lies in, the nearest first."""
+        """Yield the folders that contain a node, the nearest first."""
         while node.parent is not None:
             node = self.nodes[node.parent]
             yield node
 
     def path(self, node: Node) -> str:
-        """The absolute path of a node; of one in the trash, the path within it."""
+        """Return the absolute path of a node; for a node in the trash, the path within the trash."""
         names = [node.name]
         while node.parent is not None:
             node = self.nodes[node.parent]
@@ -163,23 +163,23 @@ class Disk(State):
         return top.name != ""
 
     def logins(self) -> Mapping[str, EmailAddress]:
-        """The people who may own something here: by login, their addresses. The user comes first."""
+        """Return the addresses of the people who may own something here, by login; the user comes first."""
         return logins(self.seed)
 
 
 @lru_cache(maxsize=64)
 def logins(seed: int) -> Mapping[str, EmailAddress]:
-    """By login, the addresses of the user and the colleagues of a world."""
+    """Return the addresses of the user and the colleagues of a world, by login."""
     return MappingProxyType({login(person.name): person.id for person in cast(seed, COLLEAGUES)})
 
 
 def login(name: str) -> str:
-    """The login of a person: the first name in small letters."""
+    """Return the login of a person: the first name in lowercase."""
     return name.split()[0].lower()
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words and numbers of a text in small letters, each once."""
+    """Return the distinct words and numbers of a text in lowercase."""
     return tuple(dict.fromkeys(WORD.findall(text.casefold())))
 
 
@@ -188,5 +188,5 @@ def bytes_of(text: str) -> int:
 
 
 def packed(members: tuple[Member, ...]) -> int:
-    """The bytes an archive of these files takes: a third of theirs, and something for each."""
+    """Return the bytes that an archive of these files takes: a third of their sizes plus an overhead for each."""
     return 22 + sum(30 + member.size // 3 for member in members)

@@ -1,4 +1,4 @@
-"""How the tree changes: nodes come, change and go, sizes are charged to the quota, old contents are kept."""
+"""Changes to the tree: adding, rewriting and erasing nodes, charging sizes to the quota, saving old contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEW_FILE, NEW_FOLDER, NEW_LINK = 0o644, 0o755, 0o777
 
 
 def charge(disk: Disk, owner: str, size: int) -> None:
-    """Count so many bytes more, or fewer, for the user. Raises ToolError when the quota does not allow it."""
+    """Charge `size` bytes to the user, or release them when negative. Raises ToolError when the quota is exceeded."""
     shell = disk.shell
     if owner != shell.user or size == 0:
         return
@@ -36,7 +36,7 @@ def add(
     target: str | None = None,
     members: tuple[Member, ...] = (),
 ) -> Node:
-    """A new node of the user in a folder; nothing is checked but the quota."""
+    """Add a new node of the user to a folder; only the quota is checked."""
     shell = disk.shell
     charge(disk, shell.user, size)
     modes: dict[NodeKind, int] = {"directory": NEW_FOLDER, "link": NEW_LINK}
@@ -63,7 +63,7 @@ def add_text(disk: Disk, folder: Node, name: str, content: str) -> Node:
 
 
 def editable(disk: Disk, path: str) -> Node:
-    """A text file the user may change and nobody has locked."""
+    """Return a text file that the user may change and that nobody has locked."""
     node = locate_text(disk, path, WRITE)
     require_unlocked(disk, node)
     return node
@@ -79,7 +79,7 @@ def require_unlocked(disk: Disk, node: Node) -> None:
 
 
 def rewrite(disk: Disk, node: Node, content: str) -> Node:
-    """The file with a new content; the old one is kept as a version, the oldest of more than five is dropped."""
+    """Replace a file's content and save the old one as a version; the oldest of more than five versions is dropped."""
     if bytes_of(content) > MOST_BYTES:
         raise ToolError("file_too_large", f"A text file has at most {MOST_BYTES} bytes; write less or use two files.")
     kept = disk.versions.where(node=node.id)
@@ -100,14 +100,14 @@ def rewrite(disk: Disk, node: Node, content: str) -> Node:
 
 
 def put_content(disk: Disk, node: Node, content: str) -> Node:
-    """The file with a new content and nothing kept of the old one."""
+    """Replace a file's content without saving the old one."""
     size = bytes_of(content)
     charge(disk, node.owner, size - node.size)
     return disk.nodes.change(node.id, content=content, size=size, modified=disk.now)
 
 
 def erase(disk: Disk, node: Node) -> int:
-    """Take a node and all below it out of the world for good; how many nodes that were."""
+    """Delete a node and everything below it permanently; return the number of deleted nodes."""
     doomed = list(disk.below(node))
     for one in doomed:
         charge(disk, one.owner, -one.size)
@@ -118,7 +118,7 @@ def erase(disk: Disk, node: Node) -> int:
 
 
 def require_not_in_use(disk: Disk, folder: Node) -> None:
-    """Raise ToolError when the working directory is this folder or lies in it: then it stays where it is."""
+    """Raise ToolError when the working directory is this folder or lies in it, so the folder must stay."""
     if is_within(disk, disk.nodes[disk.shell.cwd], folder.id):
         raise ToolError(
             "directory_in_use", f"You are working in {disk.path(folder)}; change to a directory outside of it first."
@@ -126,5 +126,5 @@ def require_not_in_use(disk: Disk, folder: Node) -> None:
 
 
 def is_within(disk: Disk, node: Node, folder: NodeId) -> bool:
-    """Whether a node is this folder or lies anywhere in it."""
+    """Return whether a node is this folder or lies anywhere in it."""
     return node.id == folder or any(above.id == folder for above in disk.above(node))

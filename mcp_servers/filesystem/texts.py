@@ -1,4 +1,4 @@
-"""What stands in the files of a new world: notes, reports, tables, logs, scripts, settings and letters."""
+"""Contents of seeded files: notes, reports, tables, logs, scripts, settings and letters."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Writer:
         return [self.fill(text, topic) for text in self.draw.sample(SENTENCES, count)]
 
     def write(self, kind: str, extension: str, topic: str) -> str:
-        """A text of a kind such as notes or logs, for a file with this extension."""
+        """Return a text of a kind such as notes or logs, for a file with this extension."""
         writers: dict[str, Callable[[str, str], list[str]]] = {
             "notes": self.notes,
             "reports": self.report,

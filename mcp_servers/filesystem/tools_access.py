@@ -1,4 +1,4 @@
-"""Tools on permissions and archives."""
+"""Tools for permissions, locks, tags and archives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .state import Disk, FileTagId, Member, Node, NodeKind, packed
 from .storage import add
 from .views import ArchivePath, DirectoryPath, FileAccess, FileTags, access_of, name_of, tags_of
 
-# Tools that guard and mark files: permission bits, locks, tags.
+# Tools for permission bits, locks and tags.
 
 MOST_TAGS = 5
 
@@ -89,7 +89,7 @@ def untag_file(disk: Disk, file: FileRef, tag: TagRef) -> FileTags:
     return tags_of(disk, disk.nodes.change(node.id, tags=tuple(one for one in node.tags if one != tag)))
 
 
-# Tools on .zip archives: making one of a folder, looking into it, extracting it.
+# Tools for .zip archives: create one from a folder, list its files, extract it.
 
 ENDING = ".zip"
 MOST_MEMBERS = 40
@@ -146,7 +146,7 @@ def archive_spot(disk: Disk, path: str) -> tuple[Node, str]:
 
 
 def pack(disk: Disk, folder: Node, prefix: str) -> list[Member]:
-    """The files of a folder and below it as members of an archive; links and other archives stay out."""
+    """Return the files in and below a folder as archive members; links and other archives are left out."""
     require(disk, folder, READ)
     require(disk, folder, ENTER)
     found: list[Member] = []
@@ -188,7 +188,7 @@ def extract_archive(disk: Disk, archive: ArchiveRef, directory: IntoDirectory) -
 
 
 def folder_for(disk: Disk, path: str, made: dict[str, Node]) -> Node:
-    """The folder of this path in an archive, made when it is first needed."""
+    """Return the folder for a path in an archive; create it when it is first needed."""
     if path not in made:
         parent, _, name = path.rpartition("/")
         made[path] = add(disk, folder_for(disk, parent, made), name, "directory")

@@ -72,7 +72,7 @@ from .views import (
     trash_entry,
 )
 
-# Tools that look around: where one is, what a folder holds, the tree below it.
+# Tools for navigation: the working directory, the contents of a folder, the tree below it.
 
 
 class WorkingDirectory(Entity):
@@ -166,11 +166,11 @@ def branch(disk: Disk, node: Node, level: int, inside: list[Node] | None) -> Bra
     )
 
 
-# How something goes to the trash: out of the tree, with a note of where it was.
+# Move to the trash: the node leaves the tree, and its old place is recorded.
 
 
 def discard(disk: Disk, node: Node) -> TrashEntry:
-    """Put a node of the tree, with all below it, into the trash."""
+    """Move a node of the tree, with everything below it, to the trash."""
     assert node.parent is not None
     item = disk.trash.put(
         TrashedItem(
@@ -191,7 +191,7 @@ def discard(disk: Disk, node: Node) -> TrashEntry:
 
 
 def movable(disk: Disk, path: str) -> Node:
-    """A file, archive or link the user may take from where it is."""
+    """Return a file, archive or link that the user may move away. Raises ToolError otherwise."""
     node = locate_file(disk, path, follow=False)
     require_open(disk, disk.nodes[node.parent] if node.parent else node)
     require_unlocked(disk, node)
@@ -241,7 +241,7 @@ def create_link(disk: Disk, target: TargetRef, path: NewLink) -> LinkState:
     return LinkState(id=FilePath(disk.path(node)), name=name, leads_to=leads_to)
 
 
-# Tools that find files: by name, by the words in them, by tag.
+# Tools that find files: by name, by words in their contents, by tag.
 
 WHOLE_WORD = re.compile(r"(?<![^\W_])(?<![*?])[^\W_]+(?![^\W_]|[*?])")
 GAP = r"(?:[^\w\n]|_)+"
@@ -270,7 +270,7 @@ def find_files(
 
 
 def searched(disk: Disk, directory: str | None) -> Node:
-    """The folder a search begins in."""
+    """Return the folder in which a search begins."""
     under = locate_directory(disk, directory or ".")
     require(disk, under, READ)
     return under
@@ -278,12 +278,12 @@ def searched(disk: Disk, directory: str | None) -> Node:
 
 @lru_cache(maxsize=256)
 def glob(pattern: str) -> re.Pattern[str]:
-    """A name with wildcards as a regular expression, one that never goes back over what a star took."""
+    """Compile a name with wildcards to a regular expression that never backtracks over what a star matched."""
     return re.compile(translate(pattern.replace("[", "[[]")), re.IGNORECASE)
 
 
 def candidates(disk: Disk, pattern: str) -> Iterable[Node]:
-    """The nodes that may match: those that share the rarest whole word of the pattern, if it has one."""
+    """Return the nodes that may match: those with the rarest whole word of the pattern, or all if it has none."""
     found = [disk.nodes.where(name_words=word) for word in dict.fromkeys(WHOLE_WORD.findall(pattern.casefold()))]
     return min(found, key=len, default=disk.nodes)
 
@@ -305,7 +305,7 @@ def search_file_contents(disk: Disk, text: Words, directory: Under = None, limit
 
 
 def line_of(node: Node, phrase: re.Pattern[str]) -> tuple[int, str] | None:
-    """The number and the beginning of the first line that holds the phrase."""
+    """Return the number and the beginning of the first line that contains the phrase, or None."""
     text = node.content.casefold()
     found = phrase.search(text)
     if found is None:
@@ -323,7 +323,7 @@ def find_tagged_files(disk: Disk, tag: TagRef, directory: Under = None, limit: L
     return tuple(file_entry(node, path) for node, path in islice(within(disk, tagged, under), limit))
 
 
-# Tools that make, move and delete folders.
+# Tools that create, move and delete folders.
 
 
 @server.write(idempotent=True)
@@ -347,7 +347,7 @@ def move_directory(disk: Disk, directory: DirectoryRef, target: IntoDirectory, n
 
 
 def require_removable(disk: Disk, node: Node) -> None:
-    """Raise ToolError unless the folder may be taken from where it is."""
+    """Raise ToolError unless the folder may be moved away or deleted."""
     if node.parent is None:
         raise ToolError("permission_denied", "The root folder holds all others and stays; name another folder.")
     require_open(disk, disk.nodes[node.parent])
@@ -371,7 +371,7 @@ def delete_directory(disk: Disk, directory: DirectoryRef, scope: Scope = "only i
     return discard(disk, node)
 
 
-# Tools that tell about files without reading them: details, checksum, the space that is taken.
+# Tools that describe files without reading them: details, disk usage, checksum.
 
 LARGEST = 3
 

@@ -1,4 +1,4 @@
-"""Tools on contents: read and write text, versions, and the trash."""
+"""Tools for contents: reading and writing text, versions, and the trash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .views import (
     version_entry,
 )
 
-# Tools that read files: whole, their first or last lines, two of them side by side.
+# Tools that read files: whole, their first or last lines, or two files compared.
 
 READ_AT_ONCE = 1_500
 COMPARED_LINES, SHOWN_LINES = 400, 20
@@ -96,7 +96,7 @@ def compare_files(disk: Disk, file: FileRef, other: OtherFile) -> Comparison:
     )
 
 
-# Tools on the trash: what is in it, taking things out again, emptying it.
+# Tools for the trash: list, restore, empty.
 
 
 class EmptiedTrash(Entity):
@@ -140,7 +140,7 @@ def empty_trash(disk: Disk) -> EmptiedTrash:
     return EmptiedTrash(erased=erased, used=shell.used, quota=shell.quota)
 
 
-# Tools on what files held before: listing versions, bringing one back, undoing the last change.
+# Tools for file versions: list, restore, undo the last change.
 
 
 @server.read()
@@ -172,11 +172,11 @@ def undo_file_change(disk: Disk, file: FileRef) -> FileState:
     return file_state(disk, put_content(disk, node, last.content))
 
 
-# Tools that make text files and change what is in them.
+# Tools that create text files and change their contents.
 
 
 def closed(text: str) -> str:
-    """The text with its last line ended."""
+    """Return the text with a line break at the end of its last line."""
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 

@@ -1,4 +1,4 @@
-"""What the file tools answer: nodes by their absolute paths, which other tools take."""
+"""Views of the file server in tool results; the ids of nodes are absolute paths, which other tools take."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ class TrashEntry(Entity):
     deleted: Minute
 
 
-# How nodes, versions and deleted items are shown to their user.
+# Conversion of nodes, versions and deleted items to views.
 
 
 def kind_of(node: Node) -> EntryKind:
-    """What a node is called to its user: a binary file is a file."""
+    """Return the kind of a node as shown to the user: a binary file is a file."""
     if node.kind == "directory":
         return "folder"
     return "file" if node.kind == "binary" else node.kind
@@ -170,7 +170,7 @@ def archive_entry(node: Node, path: str) -> ArchiveEntry:
 
 
 def entries(found: list[tuple[Node, str]], limit: int) -> Entries:
-    """So many of each kind, in their order; kinds of which there is nothing are left out."""
+    """Return up to `limit` nodes of each kind, in the order given; kinds without nodes are left out."""
     folders = [row for row in found if row[0].kind == "directory"]
     archives = [row for row in found if row[0].kind == "archive"]
     files = [row for row in found if row[0].kind not in ("directory", "archive")]
@@ -218,7 +218,7 @@ def info_of(disk: Disk, node: Node) -> FileInfo:
 
 
 def is_broken(disk: Disk, link: Node) -> bool:
-    """Whether a link leads to nothing the user can reach."""
+    """Return whether a link leads to nothing that the user can reach."""
     try:
         locate(disk, link.target or "/")
     except ToolError:

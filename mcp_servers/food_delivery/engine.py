@@ -1,4 +1,4 @@
-"""Orders and the cart: distances, fees, promo codes, and the moments of an order's life."""
+"""Orders and the cart: distances, fees, promo codes, and the status changes of an order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..places import PlaceId
 from .state import Delivery, Dish, FoodCartLineId, FoodRestaurantId, Line, Order, Promo, Restaurant
 from .views import CartLineView, CartView, Offer, OrderStatus, OrderView
 
-# How an order comes to be and moves on by itself: distances, fees, and the moments of its life.
+# Orders: distances, fees, and the times at which the status changes.
 
 MINUTE = timedelta(minutes=1)
 ACCEPTING, STARTING, RIDING = 3 * MINUTE, 8 * MINUTE, 5 * MINUTE
@@ -29,17 +29,17 @@ class Times(NamedTuple):
 
 
 def distance(delivery: Delivery, restaurant: Restaurant, address: PlaceId) -> int:
-    """Metres from a restaurant to a place. Raises ToolError when there is no such place."""
+    """Return the metres from a restaurant to a place. Raises ToolError when there is no such place."""
     return metres(delivery.places[restaurant.place], delivery.places[address])
 
 
 def fee_for(restaurant: Restaurant, far: int) -> int:
-    """The delivery fee in cents: each kilometre begun beyond the first two costs extra."""
+    """Return the delivery fee in cents: each kilometre begun beyond the first two costs extra."""
     return restaurant.fee + CENTS_PER_KILOMETRE * max(0, (far - FREE_METRES + 999) // 1_000)
 
 
 def needed(restaurant: Restaurant, far: int) -> timedelta:
-    """The time from the first flame to the door."""
+    """Return the time from the start of cooking to the delivery."""
     return restaurant.prep * MINUTE + riding(far)
 
 
@@ -48,14 +48,14 @@ def riding(far: int) -> timedelta:
 
 
 def times_of(restaurant: Restaurant, far: int, placed: datetime, arrives: datetime | None = None) -> Times:
-    """The life of an order placed at a moment, as soon as possible or to arrive at another one."""
+    """Return the times of an order placed at `placed`, to arrive at `arrives` or as soon as possible."""
     cooking = placed + STARTING if arrives is None else arrives - needed(restaurant, far)
     collected = cooking + restaurant.prep * MINUTE
     return Times(placed + ACCEPTING, cooking, collected, collected + riding(far))
 
 
 def status_of(delivery: Delivery, order: Order) -> OrderStatus:
-    """Where an order is now."""
+    """Return the current status of an order."""
     if order.cancelled is not None:
         return "cancelled"
     if delivery.now < order.accepted:
@@ -68,7 +68,7 @@ def status_of(delivery: Delivery, order: Order) -> OrderStatus:
 
 
 def view(delivery: Delivery, order: Order) -> OrderView:
-    """An order in short."""
+    """Return the short view of an order."""
     return OrderView.from_row(
         order,
         status=status_of(delivery, order),
@@ -78,7 +78,7 @@ def view(delivery: Delivery, order: Order) -> OrderView:
 
 
 def rating(delivery: Delivery, restaurant: Restaurant) -> tuple[str, int]:
-    """The mean of all stars to one decimal, such as 4.3, and the number of votes: other people's and the user's."""
+    """Return the mean of all stars to one decimal, such as 4.3, and the number of votes, both including the user's."""
     own = [row.food_stars for row in delivery.orders.where(restaurant=restaurant.id) if row.food_stars is not None]
     votes, stars = restaurant.votes + len(own), restaurant.stars + sum(own)
     tenths = (20 * stars + votes) // (2 * votes)
@@ -86,7 +86,7 @@ def rating(delivery: Delivery, restaurant: Restaurant) -> tuple[str, int]:
 
 
 def refund_for_missing(delivery: Delivery, order: Order) -> int:
-    """What was paid for all that is missing, in cents: the prices less their share of the discount."""
+    """Return the cents paid for all missing dishes: their prices less their share of the discount."""
     value = sum(line.price * line.missing for line in delivery.lines.where(order=order.id))
     return value * (order.subtotal - order.discount) // order.subtotal
 
@@ -97,42 +97,42 @@ def require_modest(tip: int, cents: int) -> None:
         raise ToolError("tip_too_high", f"A tip can be at most the price of the food, {cents} cents; tip less.")
 
 
-# The cart as a whole: what it costs, what a promo code takes off, and what it must not hold.
+# The cart: its price, the discount of its promo code, and its limits.
 
 MOST_PORTIONS = 30
 MOST_OFFERS = 5
 
 
 def subtotal(cart: list[Line]) -> int:
-    """What all dishes of the cart cost, in cents."""
+    """Return the price of all dishes in the cart, in cents."""
     return sum([line.price * line.quantity for line in cart])
 
 
 def restaurant_of(cart: list[Line]) -> FoodRestaurantId | None:
-    """The one restaurant the cart is from, or None when it is empty."""
+    """Return the restaurant of the cart, or None when the cart is empty."""
     return cart[0].restaurant if cart else None
 
 
 def applied(delivery: Delivery) -> Promo | None:
-    """The promo code on the cart."""
+    """Return the promo code on the cart, or None."""
     found = delivery.promos.where(applied=True)
     return found[0] if found else None
 
 
 def discount_of(promo: Promo | None, cents: int) -> int:
-    """What a code takes off so many cents."""
+    """Return the cents that a promo code takes off a price of `cents`."""
     return 0 if promo is None else min(promo.most, cents * promo.percent // 100)
 
 
 def offers(delivery: Delivery, restaurant: FoodRestaurantId | None) -> tuple[Offer, ...]:
-    """The codes that are for all restaurants, and those for this one, unless the user has used them."""
+    """Return the codes for this restaurant and for all restaurants that the user has not used."""
     promos = delivery.promos.where(restaurant=restaurant) if restaurant else []
     unused = [promo for promo in promos + delivery.promos.where(restaurant=None) if promo.order is None]
     return tuple([Offer.from_row(promo) for promo in unused[:MOST_OFFERS]])
 
 
 def require_portions(cart: list[Line], dish: Dish, quantity: int) -> None:
-    """Raise ToolError unless the cart may hold so many more of a dish."""
+    """Raise ToolError unless the cart may hold `quantity` more portions of a dish."""
     inside = sum([line.quantity for line in cart if line.dish == dish.id])
     if inside + quantity > dish.left:
         raise ToolError(
@@ -159,7 +159,7 @@ def put_dish(delivery: Delivery, dish: Dish, quantity: int, option: str | None) 
 
 
 def extra(dish: Dish, option: str | None) -> int:
-    """What an option costs more. Raises ToolError when the dish cannot be ordered that way."""
+    """Return the surcharge of an option in cents. Raises ToolError when the dish does not have the option."""
     if option is None:
         return 0
     for one in dish.options:
@@ -170,7 +170,7 @@ def extra(dish: Dish, option: str | None) -> int:
 
 
 def require_usable(delivery: Delivery, promo: Promo) -> None:
-    """Raise ToolError when a code was used or has ended."""
+    """Raise ToolError when a promo code was used or has expired."""
     if promo.order is not None:
         raise ToolError("promo_used", f"You used {promo.code} for {promo.order}; a code can be used once.")
     if promo.ends < delivery.now.date():
@@ -178,7 +178,7 @@ def require_usable(delivery: Delivery, promo: Promo) -> None:
 
 
 def require_fitting(delivery: Delivery, promo: Promo) -> None:
-    """Raise ToolError unless the cart is one that the code is for."""
+    """Raise ToolError unless the promo code is valid for the cart."""
     cart = delivery.cart
     owner, cents = restaurant_of(cart), subtotal(cart)
     if owner is None:
@@ -193,14 +193,14 @@ def require_fitting(delivery: Delivery, promo: Promo) -> None:
 
 
 def drop_promo(delivery: Delivery) -> None:
-    """Take the code off the cart when the cart no longer reaches its minimum."""
+    """Remove the promo code from the cart when the cart no longer reaches its minimum."""
     promo = applied(delivery)
     if promo is not None and (not delivery.cart or subtotal(delivery.cart) < promo.minimum):
         delivery.promos.change(promo.id, applied=False)
 
 
 def cart_view(delivery: Delivery, found: tuple[Offer, ...] | None = None) -> CartView:
-    """The cart as the user sees it, with the promo codes found for it."""
+    """Return the view of the cart, with the promo codes found for it."""
     cart, promo = delivery.cart, applied(delivery)
     owner, cents = restaurant_of(cart), subtotal(cart)
     restaurant = None if owner is None else delivery.restaurants[owner]

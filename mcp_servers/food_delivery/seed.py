@@ -1,4 +1,4 @@
-"""The food delivery as a session finds it: restaurants with menus, codes, addresses, and what the user ordered."""
+"""Initial state of the food delivery: restaurants with menus, promo codes, addresses, and the user's orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..places import Place, places
 from .engine import MINUTE, STARTING, discount_of, distance, fee_for, needed, refund_for_missing, times_of
 from .state import Address, Allergen, Cuisine, Delivery, Dish, Extra, FoodOrderId, Line, Order, Promo, Restaurant
 
-# What the kitchens of each cuisine cook: name, usual price in cents, allergens; and the ways to order a dish.
+# Menus of each cuisine (name, usual price in cents, allergens), and the options of dishes.
 
 ALLERGENS: dict[str, Allergen] = {
     "d": "dairy", "e": "egg", "f": "fish", "g": "gluten", "n": "nuts", "s": "soy", "t": "sesame", "x": "shellfish",
@@ -79,7 +79,7 @@ OPTIONS: tuple[tuple[str, int], ...] = (
 
 
 def menu(cuisine: Cuisine) -> list[tuple[str, int, tuple[Allergen, ...]]]:
-    """The dishes of a cuisine."""
+    """Return the dishes of a cuisine: name, usual price in cents, allergens."""
     found = []
     for text in MENUS[cuisine].split(", "):
         name, price, marks = text.rsplit(" ", 2)
@@ -87,11 +87,11 @@ def menu(cuisine: Cuisine) -> list[tuple[str, int, tuple[Allergen, ...]]]:
     return found
 
 
-# What the user ordered before the session: orders under way, of yesterday, of the weeks before, and cancelled ones.
+# Orders from before the session: in progress, from yesterday, from earlier weeks, and cancelled ones.
 
 
 def add_orders(delivery: Delivery, draw: Draw, older: int) -> None:
-    """Orders under way, in small worlds not always each kind; some that just came; and `older` ones."""
+    """Add orders in progress (in small worlds not always of each kind), recent ones, and `older` ones."""
     now, eve = delivery.now, delivery.now.replace(hour=0) - timedelta(hours=6)
     first, second, third = list(delivery.restaurants)[:3]
     busy = 0.5 if older < 10 else 1.0
@@ -118,7 +118,7 @@ def add_orders(delivery: Delivery, draw: Draw, older: int) -> None:
 
 
 def time_to(delivery: Delivery, restaurant: Restaurant) -> timedelta:
-    """From the first flame to the user's home."""
+    """Return the time from the start of cooking to the arrival at the user's home."""
     return needed(restaurant, distance(delivery, restaurant, delivery.home.id))
 
 
@@ -131,7 +131,7 @@ def put_order(
     cancelled: bool = False,
     promo: Promo | None = None,
 ) -> Order:
-    """An order to the user's home, of enough dishes for the restaurant's minimum, and for a code's."""
+    """Add an order to the user's home that meets the minimum of the restaurant and of the promo code."""
     far = distance(delivery, restaurant, delivery.home.id)
     least = max(restaurant.minimum, promo.minimum if promo else 0)
     delivery.orders.cause = f"seed/{restaurant.id}/{placed.isoformat()}"
@@ -168,7 +168,7 @@ def put_order(
 
 
 def put_lines(delivery: Delivery, draw: Draw, restaurant: Restaurant, order: FoodOrderId, least: int) -> list[Line]:
-    """Dishes of a restaurant, one to three of each, that cost at least so many cents."""
+    """Add dishes to an order, one to three of each (more of the first if needed), for `least` cents or more."""
     lines, cents = list[Line](), 0
     for dish in draw.shuffled(delivery.dishes.where(restaurant=restaurant.id)):
         extra = draw.choice(dish.options) if dish.options and draw.chance(0.3) else None
@@ -193,7 +193,7 @@ def put_lines(delivery: Delivery, draw: Draw, restaurant: Restaurant, order: Foo
 
 
 def judge(delivery: Delivery, draw: Draw, order: Order) -> None:
-    """Stars for most older orders, and money back for a few."""
+    """Rate half of the older orders, and refund missing dishes of a few."""
     if draw.chance(0.5):
         courier = draw.integer(3, 5) if draw.chance(0.6) else None
         delivery.orders.change(order.id, food_stars=draw.integer(2, 5), courier_stars=courier)
@@ -234,7 +234,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Delivery:
-    """The food delivery of this seed; sizes are small, default and large."""
+    """Return the food delivery of a seed; sizes are small, default and large."""
     delivery, draw, scale = Delivery(seed, beginning(seed)), Draw("food_delivery", seed, size), SIZES[size]
     if size == "large":
         delivery.dishes.width = delivery.orders.width = delivery.lines.width = 6
@@ -252,7 +252,7 @@ def seed(seed: int, size: str) -> Delivery:
 
 
 def draw_restaurant(delivery: Delivery, draw: Draw, place: Place) -> Restaurant:
-    """A restaurant; the first three are open all week from seven and reach the user's home."""
+    """Return a restaurant; the first three open at seven every day and deliver to the user's home."""
     early = len(delivery.restaurants) < 3
     radius, far = draw.choice((2_000, 3_000, 4_000, 5_000, 6_000, 8_000)), metres(place, delivery.home)
     votes = draw.integer(20, 900)
@@ -275,7 +275,7 @@ def draw_restaurant(delivery: Delivery, draw: Draw, place: Place) -> Restaurant:
 
 
 def put_menu(delivery: Delivery, draw: Draw, restaurant: Restaurant, count: int) -> None:
-    """Dishes at this restaurant's prices; one in seven is sold out or nearly."""
+    """Add dishes at this restaurant's prices; one in seven is sold out or nearly so."""
     for name, price, allergens in draw.sample(menu(restaurant.cuisine), count):
         left = draw.integer(0, 2) if draw.chance(0.15) else draw.integer(6, 40)
         options = draw.sample(OPTIONS, draw.integer(0, 3))
@@ -294,14 +294,14 @@ def put_menu(delivery: Delivery, draw: Draw, restaurant: Restaurant, count: int)
 
 
 def put_addresses(delivery: Delivery, draw: Draw) -> None:
-    """Home, the office, and sometimes another place."""
+    """Add home, the office, and sometimes one or two other places."""
     rows = list(delivery.places)
     for place in [*rows[:2], *draw.sample(rows[4:], draw.integer(0, 2))]:
         delivery.addresses.put(Address(id=place.id, label=place.name.lower() if place in rows[:2] else place.name))
 
 
 def put_promos(delivery: Delivery, draw: Draw, count: int) -> None:
-    """Codes for all restaurants or one; a few have ended."""
+    """Add promo codes for all restaurants or for one; the first has expired."""
     names = [f"{name}{percent}" for name in CODES for percent in (10, 15, 20, 25, 30)]
     owners = [row.id for row in delivery.restaurants]
     for number, code in enumerate(draw.sample(names, count)):
@@ -319,7 +319,7 @@ def put_promos(delivery: Delivery, draw: Draw, count: int) -> None:
 
 
 def put_cart(delivery: Delivery, draw: Draw) -> None:
-    """In one world of three a dish already waits in the cart."""
+    """Put a dish into the cart in about one world of three."""
     ready = [dish for dish in delivery.dishes if dish.left > 5]
     if draw.chance(0.35):
         dish = draw.choice(ready)

@@ -1,4 +1,4 @@
-"""What a food delivery service knows: restaurants and dishes, the user's cart, promo codes, addresses and orders."""
+"""State of a food delivery service: restaurants and dishes, the user's cart, promo codes, addresses and orders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Restaurant(Entity):
     favourite: bool = False
 
     def hours(self, day: date) -> tuple[datetime, datetime] | None:
-        """When it opens and closes on a day, or None when it rests."""
+        """Return when the restaurant opens and closes on a day, or None when it is closed that day."""
         if day.weekday() in self.closed:
             return None
         midnight = datetime.combine(day, time())
@@ -56,7 +56,7 @@ class Restaurant(Entity):
         return self.opens <= minutes < self.closes and moment.weekday() not in self.closed
 
     def next_open(self, moment: datetime) -> datetime:
-        """This moment if it is open then, else when it opens next."""
+        """Return this moment if the restaurant is open then, else its next opening."""
         if self.is_open(moment):
             return moment
         days = (self.hours(moment.date() + timedelta(days=days)) for days in range(8))
@@ -170,5 +170,5 @@ class Delivery(State):
 
     @property
     def cart(self) -> list[Line]:
-        """The dishes that wait to be ordered."""
+        """The dishes in the cart, which are not ordered yet."""
         return self.lines.where(order=None)

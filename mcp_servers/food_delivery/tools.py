@@ -74,7 +74,7 @@ from .views import (
     RestaurantLine,
 )
 
-# Tools for after the order: a tip, stars, and money back for what did not come.
+# Tools for use after ordering: tip, rating, refund of missing dishes.
 
 TIPPING = timedelta(hours=24)
 REPORTING = timedelta(days=3)
@@ -89,7 +89,7 @@ def not_cancelled(delivery: Delivery, id: FoodOrderId) -> Order:
 
 
 def delivered(delivery: Delivery, id: FoodOrderId) -> Order:
-    """The order, which has come. Raises ToolError when it was cancelled or is not there yet."""
+    """Return the order, if it was delivered. Raises ToolError when it was cancelled or is not there yet."""
     row = not_cancelled(delivery, id)
     if status_of(delivery, row) != "delivered":
         raise ToolError("not_delivered_yet", f"{id} arrives at {minute_text(row.delivered)}; wait until then.")
@@ -136,7 +136,7 @@ def report_missing_items(delivery: Delivery, line: OrderLineRef, quantity: Porti
     return view(delivery, delivery.orders.change(order.id, refunded=refund_for_missing(delivery, order)))
 
 
-# Tools on the cart: dishes in and out of it, a promo code, an old order once more.
+# Tools for the cart: add and change dishes, apply a promo code, repeat an old order.
 
 
 @server.write(idempotent=True)
@@ -208,7 +208,7 @@ def reorder_food(delivery: Delivery, order: OrderRef) -> CartView:
     return cart_view(delivery)
 
 
-# Tools that place an order: the addresses there are, and the order itself.
+# Tools for placing an order: list addresses, place the order.
 
 FURTHEST = timedelta(days=3)
 
@@ -251,7 +251,7 @@ def place_food_order(
 
 
 def require_range(delivery: Delivery, restaurant: Restaurant, address: PlaceId) -> int:
-    """The metres to an address. Raises ToolError when it is too far from the restaurant."""
+    """Return the metres to an address. Raises ToolError when it is too far from the restaurant."""
     far = distance(delivery, restaurant, address)
     if far > restaurant.radius:
         raise ToolError(
@@ -263,7 +263,7 @@ def require_range(delivery: Delivery, restaurant: Restaurant, address: PlaceId) 
 
 
 def require_times(delivery: Delivery, restaurant: Restaurant, far: int, arrives: datetime | None) -> Times:
-    """The life of an order placed now. Raises ToolError when the kitchen cannot make it then."""
+    """Return the times of an order placed now. Raises ToolError when the restaurant cannot deliver at that time."""
     now = delivery.now
     first = now + STARTING + needed(restaurant, far)
     if arrives is not None and arrives < first:
@@ -306,7 +306,7 @@ def write_order(
 
 
 def settle_cart(delivery: Delivery, order: Order) -> None:
-    """Make the cart the lines of an order: its portions are gone, its code is used."""
+    """Move the cart to an order: its portions leave the stock, and its promo code becomes used."""
     promo = applied(delivery)
     if promo is not None:
         delivery.promos.change(promo.id, applied=False, order=order.id)
@@ -315,7 +315,7 @@ def settle_cart(delivery: Delivery, order: Order) -> None:
         delivery.dishes.change(line.dish, left=delivery.dishes[line.dish].left - line.quantity)
 
 
-# Tools on restaurants: found, looked at, their menus, favourites.
+# Tools for restaurants: search, details, menus, favourites.
 
 
 @server.read()
@@ -364,7 +364,7 @@ def get_restaurant(delivery: Delivery, restaurant: RestaurantRef) -> RestaurantD
 
 
 def clock(minutes: int) -> str:
-    """A time of the day, given in minutes after midnight."""
+    """Format minutes after midnight as a time of day, such as 07:30."""
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
@@ -393,7 +393,7 @@ def set_favourite_restaurant(delivery: Delivery, restaurant: RestaurantRef, mark
     return get_restaurant(delivery, restaurant)
 
 
-# Tools on orders that were placed: listed, followed, cancelled.
+# Tools for placed orders: list, track, cancel.
 
 
 @server.read()
@@ -442,7 +442,7 @@ def cancel_food_order(delivery: Delivery, order: OrderRef) -> OrderView:
 
 
 def require_not_cooked(delivery: Delivery, id: FoodOrderId) -> Order:
-    """The order, which the kitchen has not begun. Raises ToolError otherwise."""
+    """Return the order, if the kitchen has not begun to cook it. Raises ToolError otherwise."""
     row = delivery.orders[id]
     match status_of(delivery, row):
         case "cancelled":

@@ -1,4 +1,4 @@
-"""What the tools of the food delivery answer: short rows for lists, fuller ones for single things."""
+"""Views of the food delivery in tool results: short rows in lists, full details of single items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the home as time passes: schedules that come due, runs that end, batteries that drain."""
+"""Time-driven changes of the home: schedules that come due, runs that end, batteries that drain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def minutes_between(start: datetime, end: datetime) -> int:
 
 
 def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
-    """The device after the next thing that happens to it by itself, unless that is still to come."""
+    """Return the device after its next automatic change, or None when no change is due yet."""
     if row.kind == "sprinkler" and row.level:
         end = row.changed + timedelta(minutes=row.level)
         return after(row, end, 0) if end <= home.now else None
@@ -34,17 +34,17 @@ def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
 
 
 def after(row: SmartDevice, moment: datetime, level: int) -> SmartDevice:
-    """The device at another level from a moment on."""
+    """Return the device at another level from the given moment on."""
     return changed(row, moment, level=level, usual=level or row.usual)
 
 
 def changed(row: SmartDevice, moment: datetime, **values: Any) -> SmartDevice:
-    """The device with other values from a moment on, with its meter read at that moment."""
+    """Return the device with other values from the given moment on and its meter read at that moment."""
     return replace(row, changed=moment, meter=meter_at(row, moment), **values)
 
 
 def current(home: Home, id: SmartDeviceId) -> SmartDevice:
-    """The device as it is now: what happened to it by itself since it was last changed is done, one after the other."""
+    """Return the device as it is now, with all automatic changes since its last write applied in order."""
     row = home.devices[id]
     while (following := next_of(home, row)) is not None:
         row = following
@@ -54,28 +54,28 @@ def current(home: Home, id: SmartDeviceId) -> SmartDevice:
 
 
 def power(row: SmartDevice) -> int:
-    """The watts it takes: as many of its most as its level is of its highest."""
+    """Return the power in watts: `watts` in proportion to the level's share of `high`."""
     return row.watts * row.level // row.high
 
 
 def meter_at(row: SmartDevice, moment: datetime) -> int:
-    """Watt-minutes used until a moment, if nothing happens in between."""
+    """Return the watt-minutes used until a moment, if nothing changes in between."""
     return row.meter + power(row) * minutes_between(row.changed, moment)
 
 
 def cells_left(home: Home, since: datetime, days: int) -> int:
-    """Percent left in batteries that last so many days."""
+    """Return the percentage left in batteries that last `days` days."""
     return max(0, 100 - (home.now - since).days * 100 // days)
 
 
 def battery(home: Home, row: SmartDevice) -> int | None:
-    """Percent left in a device's batteries; None on mains."""
+    """Return the percentage left in a device's batteries, or None for a device on mains power."""
     days = KINDS[row.kind].cells
     return None if days is None or row.cells_since is None else cells_left(home, row.cells_since, days)
 
 
 def vacuum_now(home: Home) -> RobotVacuum:
-    """The vacuum as it is now: it goes back to charge after its time, or when its charge is low."""
+    """Return the vacuum as it is now; it docks after LONGEST_CLEANING minutes or when its charge is low."""
     row = next(iter(home.vacuums))
     if row.cleaning is not None:
         passed = minutes_between(row.changed, home.now)
@@ -90,7 +90,7 @@ def vacuum_now(home: Home) -> RobotVacuum:
 
 
 def keeps_up(home: Home, sensor: HomeSensor, comparison: Comparison, threshold: int, action: SceneAction) -> bool:
-    """Whether an action brings a room's temperature to where the automation is set off again."""
+    """Return whether an action moves the room's temperature to where the automation's condition holds again."""
     device = home.devices[action.device]
     if sensor.quantity != "temperature" or device.kind != "thermostat" or device.room != sensor.room:
         return False

@@ -1,4 +1,4 @@
-"""Sensor readings, refusals of devices, and the record of what was done to them."""
+"""Sensor readings, device checks that raise ToolError, and the log of device changes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .state import (
 )
 from .views import HomeReading
 
-# What the sensors measure: whole numbers that follow from the seed, the sensor, the clock and what is switched on.
+# Sensor values: integers derived from the seed, the sensor, the clock and the devices that are on.
 
 EPOCH = datetime(2026, 1, 1)
 
 
 def reading(home: Home, row: HomeSensor) -> HomeReading:
-    """What a sensor measures now, while its battery lasts."""
+    """Return what a sensor measures now; the value is None when its battery is empty."""
     works = cells_left(home, row.cells_since, SENSOR_CELLS) > 0
     value = MEASURES[row.quantity](home, row) if works else None
     return HomeReading.from_row(row, value=value, unit=SENSES[row.quantity].unit)
 
 
 def noise(home: Home, row: HomeSensor, minutes: int, low: int, high: int) -> int:
-    """A whole number that stays the same for so many minutes."""
+    """Return a pseudo-random integer that stays the same for `minutes` minutes."""
     return drawn(low, high, "sensor", home.seed, row.id, minutes_between(EPOCH, home.now) // minutes)
 
 
@@ -45,7 +45,7 @@ def drawn(low: int, high: int, *key: object) -> int:
 
 
 def is_raining(home: Home) -> bool:
-    """Whether it rains in this hour."""
+    """Return whether it rains in the current hour."""
     return rains(home.seed, home.now.isoformat(timespec="hours"))
 
 
@@ -55,7 +55,7 @@ def rains(seed: int, hour: str) -> bool:
 
 
 def temperature(home: Home, row: HomeSensor) -> int:
-    """Tenths of a degree: the room goes to what its thermostats are set to, by one tenth a minute."""
+    """Return tenths of a degree: the room approaches its thermostats' setting by one tenth a minute."""
     found = 175 + drawn(-25, 25, "outside", home.seed, home.now.date()) - abs(home.now.hour - 14)
     for known in home.devices.where(room=row.room, kind="thermostat"):
         heater = current(home, known.id)
@@ -70,7 +70,7 @@ def humidity(home: Home, row: HomeSensor) -> int:
 
 
 def motion(home: Home, row: HomeSensor) -> int:
-    """Movements in the last ten minutes: none in a home that everybody has left."""
+    """Return the movements in the last ten minutes, which are 0 while everybody is away."""
     return 0 if home.alarm.mode == "away" else max(0, noise(home, row, 10, -6, 12))
 
 
@@ -86,13 +86,13 @@ MEASURES: dict[Quantity, Callable[[Home, HomeSensor], int]] = {
 }
 
 
-# When a device refuses, and how what was done to devices is written down.
+# Device checks that raise ToolError, and the log of device changes.
 
 LEAST_BATTERY, QUIET_VOLUME = 10, 30
 
 
 def reachable(home: Home, id: SmartDeviceId) -> SmartDevice:
-    """The device as it is now. Raises ToolError when it cannot be told to do anything."""
+    """Return the device as it is now. Raises ToolError when it is offline, updating or low on battery."""
     row = current(home, id)
     if not row.online:
         raise ToolError("device_offline", f"{id} ({row.name}) is offline; restart it first.")
@@ -128,7 +128,7 @@ def require_no_child_lock(home: Home, row: SmartDevice, pin: str | None = None) 
 
 
 def is_quiet(home: Home, moment: datetime) -> bool:
-    """Whether a moment lies in the quiet hours, which may go past midnight."""
+    """Return whether a moment lies in the quiet hours, which may extend past midnight."""
     start, end, hour = home.hub.quiet_from, home.hub.quiet_to, moment.hour
     return start <= hour < end if start < end else hour >= start or hour < end
 
@@ -157,13 +157,13 @@ def require_level(row: SmartDevice, level: int) -> None:
 
 
 def at_level(home: Home, row: SmartDevice, level: int) -> SmartDevice:
-    """The device at another level from now on. Raises ToolError when it may not have that level."""
+    """Return the device at another level from now on. Raises ToolError when it may not have that level."""
     require_level_at(home, row, level, home.now)
     return after(row, home.now, level)
 
 
 def require_level_at(home: Home, row: SmartDevice, level: int, moment: datetime) -> None:
-    """Raises ToolError when the device may not have that level at that moment."""
+    """Raise ToolError when the device may not have that level at that moment."""
     require_level(row, level)
     if row.kind == "speaker" and level > QUIET_VOLUME:
         require_noise_allowed(home, f"no speaker goes above {QUIET_VOLUME}", moment)
@@ -181,7 +181,7 @@ def require_planned(row: SmartDevice) -> None:
 
 
 def act(home: Home, what: str, *rows: SmartDevice) -> None:
-    """Write devices as they are to be from now on, with one line of the log."""
+    """Write the changed devices, with one log entry for all of them."""
     for row in rows:
         home.devices.put(row)
     parts = tuple([EventPart(device=row.id, level=row.level, meter=row.meter) for row in rows])

@@ -1,4 +1,4 @@
-"""The home as a session finds it: rooms, doors, sensors, devices of which some do not work; scenes and guests."""
+"""Seeded initial state of the home: rooms, doors, sensors, devices (some out of order), scenes and guests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .state import (
     SmartDevice,
 )
 
-# What rooms and devices are called, and how many watts an appliance takes.
+# Names of rooms and devices, and the watts that an appliance uses.
 
 ROOMS = (
     "kitchen", "living room", "bedroom", "bathroom", "hallway", "study", "dining room", "nursery", "attic", "cellar",
@@ -75,7 +75,7 @@ SCENES = (
 FIRMWARES = ("1.8.0", "2.0.4", "2.3.1", "2.4.0", "3.1.2", "3.2.0", "4.0.1", "4.1.7")
 
 
-# The devices of a new home, most of which work, and the log of how they came.
+# Devices of a new home, most of which work, and the log of their installation.
 
 FIRST: tuple[DeviceKind, ...] = ("light", "plug", "thermostat", "light")
 OTHERS: tuple[DeviceKind, ...] = (
@@ -92,7 +92,7 @@ RANGES: dict[DeviceKind, tuple[tuple[int, int], ...]] = {
 
 
 def put_devices(home: Home, draw: Draw, count: int) -> None:
-    """Some that work, then others of any kind, which may not; the first room has two of the first ones."""
+    """Add some working devices, then others of any kind that may not work; the first room has two of the former."""
     rooms, names = list(home.rooms), dict[str, None]()
     kinds = [*FIRST, *draw.shuffled(OTHERS * (count // len(OTHERS) + 1))][:count]
     for place, kind in enumerate(kinds):
@@ -109,7 +109,7 @@ def put_devices(home: Home, draw: Draw, count: int) -> None:
 
 
 def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeRoom, name: str) -> SmartDevice:
-    """A device that works, on or off."""
+    """Draw a working device, on or off."""
     low, high = draw.choice(RANGES.get(kind, ((1, 1),)))
     usual, firmware, cells = draw.integer(low, high), draw.integer(0, len(FIRMWARES) - 2), KINDS[kind].cells
     return SmartDevice(
@@ -132,7 +132,7 @@ def draw_device(home: Home, draw: Draw, kind: DeviceKind, what: str, room: HomeR
 
 
 def spoil(home: Home, draw: Draw, row: SmartDevice) -> SmartDevice:
-    """The device, which may be offline, updating, nearly empty or locked against children."""
+    """Return the device, perhaps made offline, updating, low on battery or child-locked."""
     days = KINDS[row.kind].cells
     if row.cells_since is not None and days is not None and draw.chance(0.2):
         row = replace(row, cells_since=home.now - timedelta(days=days - draw.integer(0, 30)))
@@ -145,13 +145,13 @@ def spoil(home: Home, draw: Draw, row: SmartDevice) -> SmartDevice:
     return row
 
 
-# What a household has set up at the beginning: scenes, automations, schedules, codes for guests.
+# What the household has set up at the beginning: scenes, automations, schedules and guest codes.
 
 Id = TypeVar("Id", bound=str)
 
 
 def put_scenes(home: Home, draw: Draw, count: int) -> None:
-    """Scenes of which each sets some devices, and most of them devices that work."""
+    """Add scenes that each set some devices, most of them only working devices."""
     usable = [row for row in home.devices if KINDS[row.kind].planned and not row.child_lock]
     working = [row for row in usable if row.online]
     for name in draw.sample(SCENES, count):
@@ -162,7 +162,7 @@ def put_scenes(home: Home, draw: Draw, count: int) -> None:
 
 
 def put_automations(home: Home, draw: Draw, count: int) -> None:
-    """Automations on sensors, most of whose thresholds are near to what is measured now; none keeps itself up."""
+    """Add automations with thresholds near the current sensor values; none keeps its own condition true."""
     scenes, sensors = list(home.scenes), list(home.sensors)
     taken: dict[tuple[str, str, str], None] = {}
     for number in range(count):
@@ -189,7 +189,7 @@ def put_automations(home: Home, draw: Draw, count: int) -> None:
 
 
 def put_schedules(home: Home, draw: Draw, count: int) -> None:
-    """Schedules to come, the first of which are due within the hour."""
+    """Add future schedules, about half of them due within the hour."""
     rows = [row for row in home.devices if KINDS[row.kind].planned and not row.child_lock and row.kind != "speaker"]
     taken: dict[tuple[str, int], None] = {}
     for number in range(count):
@@ -211,7 +211,7 @@ def put_schedules(home: Home, draw: Draw, count: int) -> None:
 
 
 def put_codes(home: Home, draw: Draw, count: int) -> None:
-    """Guests' codes, one for each of some guests; a few have expired."""
+    """Add one code each for some of the guests; a few codes have expired."""
     doors, first = [row for row in home.doors if row.kind == "door"], draw.integer(0, 999)
     for place, guest in enumerate(draw.sample(list(home.guests), min(count, 4 * len(doors)))):
         door = doors[place % len(doors)]
@@ -255,7 +255,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Home:
-    """The home of this seed; sizes are small, default and large."""
+    """Return the home for this seed; `size` is small, default or large."""
     home, draw, scale = Home(seed, beginning(seed)), Draw("iot_devices", seed, size), SIZES[size]
     if size == "large":
         home.devices.width = home.events.width = 6
@@ -284,7 +284,7 @@ def put_rooms(home: Home, draw: Draw, count: int) -> None:
 
 
 def put_vacuum(home: Home, draw: Draw, docked: bool) -> None:
-    """The vacuum on the ground floor, which may be cleaning for some minutes."""
+    """Add the vacuum on the ground floor, which may have been cleaning for some minutes."""
     room = None if docked or draw.chance(0.6) else draw.choice(home.rooms.where(floor=0)).id
     home.vacuums.put(
         RobotVacuum(
@@ -298,7 +298,7 @@ def put_vacuum(home: Home, draw: Draw, docked: bool) -> None:
 
 
 def put_doors(home: Home, draw: Draw, doors: int, garages: int, armed: bool) -> None:
-    """Doors with locks, then garage doors, all locked or closed when the alarm is armed."""
+    """Add doors with locks, then garage doors; all are locked or closed when the alarm is armed."""
     rooms = list(home.rooms)[: doors + garages + 2]
     for place, room in enumerate(draw.sample(rooms, doors + garages)):
         lockable = place < doors
@@ -317,7 +317,7 @@ def put_doors(home: Home, draw: Draw, doors: int, garages: int, armed: bool) -> 
 
 
 def put_sensors(home: Home, draw: Draw, count: int) -> None:
-    """Sensors of each quantity in turn, no two of one quantity in a room; a few batteries are empty."""
+    """Add sensors of each quantity in turn, no two of one quantity in a room; a few batteries are empty."""
     quantities, rooms = tuple(SENSES), draw.shuffled(list(home.rooms))
     for number in range(count):
         quantity = quantities[number % len(quantities)]

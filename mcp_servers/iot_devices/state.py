@@ -1,4 +1,4 @@
-"""What a smart home knows: rooms, devices and what they did, scenes, automations, schedules, guest codes."""
+"""State of the smart home: rooms, devices and their log, scenes, automations, schedules and guest codes."""
 
 from __future__ import annotations
 
@@ -276,6 +276,6 @@ class Home(State):
         return next(iter(self.alarms))
 
     def live_codes(self, **wanted: str) -> list[GuestCode]:
-        """The guest codes, all or those of a door or a guest, that have not expired."""
+        """Return the guest codes that have not expired, optionally only those of a door or a guest."""
         now, rows = self.now, self.codes.where(**wanted) if wanted else self.codes
         return [row for row in rows if row.until > now]

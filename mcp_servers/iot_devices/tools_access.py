@@ -1,4 +1,4 @@
-"""Tools on doors, locks, the alarm, and guests' codes."""
+"""Tools for doors, locks, the alarm and guest codes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .server import (
 from .state import DOOR_CELLS, GuestCode, Home, HomeAlarm, HomeDoor, HomeDoorId
 from .views import DoorView, GuestCodeView, code_view, door_view
 
-# Tools on doors and their locks, and the alarm that needs them closed.
+# Tools for doors and their locks, and for the alarm, which needs the doors closed.
 
 
 def working_door(home: Home, id: HomeDoorId) -> HomeDoor:
-    """The door. Raises ToolError when its battery is too low to move anything."""
+    """Return the door. Raises ToolError when its battery is too low to move it."""
     row = home.doors[id]
     require_battery(id, row.name, cells_left(home, row.cells_since, DOOR_CELLS))
     return row
@@ -90,7 +90,7 @@ def set_home_alarm(home: Home, alarm: AlarmRef, mode: AskedMode, pin: HomePin) -
 
 
 def require_secure(home: Home) -> None:
-    """Raises ToolError when a door is open, or has a lock and is not locked."""
+    """Raise ToolError when a door is open, or has a lock and is not locked."""
     for row in home.doors:
         require_closed(row)
         if not is_secure(row):
@@ -103,12 +103,12 @@ def is_secure(row: HomeDoor) -> bool:
 
 @server.known_by_heart
 def pins(home: Home) -> dict[tuple[str, str], str]:
-    """The household knows the PIN of its home, whatever asks for it."""
+    """Return the home's PIN, which the household knows, for every row that needs it."""
     asking = [*home.alarms, *home.doors, *(row for row in home.devices if row.child_lock)]
     return {(row.id, "pin"): home.hub.pin for row in asking}
 
 
-# Tools on the codes with which guests unlock a door.
+# Tools for the codes that guests use to unlock a door.
 
 MOST_CODES, LONGEST = 5, timedelta(days=90)
 
@@ -144,7 +144,7 @@ def add_guest_code(home: Home, door: LockedDoor, guest: GuestRef, new_code: NewC
 
 
 def is_weak(code: str) -> bool:
-    """Whether all digits go on by the same step of -1, 0 or 1: 654321, 777777, 123456."""
+    """Return whether the digits rise or fall by one, or are all equal: 123456, 654321, 777777."""
     return code in "0123456789" or code in "9876543210" or code == code[0] * len(code)
 
 

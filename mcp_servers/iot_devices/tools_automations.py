@@ -1,4 +1,4 @@
-"""Tools on scenes, and on automations that run them."""
+"""Tools for scenes and for the automations that run them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .server import (
 )
 from .state import SENSES, Home, HomeAutomation, HomeScene, HomeSceneId, SceneAction
 
-# Tools on scenes: levels for several devices, set all at once.
+# Tools for scenes, which set the levels of several devices together.
 
 MOST_ACTIONS = 8
 
@@ -77,7 +77,7 @@ def activate(home: Home, id: HomeSceneId) -> HomeScene:
     return scene
 
 
-# Tools on automations: when a sensor says so, a scene is run.
+# Tools for automations, which run a scene when a sensor's value meets a condition.
 
 
 @server.read()

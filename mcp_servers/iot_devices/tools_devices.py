@@ -1,4 +1,4 @@
-"""Tools that look at the home, look after it, and switch its devices."""
+"""Tools that inspect the home, maintain it and switch its devices."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from .views import (
     view,
 )
 
-# Tools that look: the home with its rooms, devices, sensors, guests.
+# Read-only tools: the home with its rooms, devices, sensors and guests.
 
 
 @server.read()
@@ -112,7 +112,7 @@ def list_home_guests(home: Home, name: AskedGuest = None, limit: Limit = None) -
     return tuple([GuestView(id=row.id, name=row.name, codes=own or None) for row, own in zip(rows, codes, strict=True)])
 
 
-# Tools that look after the home: the vacuum, firmware, restarts.
+# Maintenance tools: the vacuum, firmware and restarts.
 
 UPDATE_TIME = timedelta(minutes=8)
 LEAST_FOR_CLEANING, LEAST_FOR_UPDATE = 30, 30
@@ -184,7 +184,7 @@ def is_switched(row: SmartDevice, power: str) -> bool:
 
 
 def switched(home: Home, row: SmartDevice, power: str) -> SmartDevice:
-    """The device on, at its usual level, or off."""
+    """Return the device turned on, at its usual level, or turned off."""
     return at_level(home, row, row.usual if power == "on" else 0)
 
 

@@ -1,4 +1,4 @@
-"""How rooms, doors, devices and guests are shown."""
+"""Views of rooms, doors, devices and guests that the tools return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .state import (
     Unit,
 )
 
-# What the tools of the home show: rooms, doors, readings, devices and guests as their owner sees them.
+# Tool results: rooms, doors, readings, devices and guests as their owner sees them.
 
 
 class DoorView(Entity):
@@ -130,7 +130,7 @@ class GuestView(Entity):
 
 
 def state_of(row: SmartDevice) -> str:
-    """In words how a device is."""
+    """Describe the state of a device in words."""
     if not row.online:
         return "offline"
     kind = KINDS[row.kind]

@@ -1,4 +1,4 @@
-"""The workflow (which status may follow which, by type), and refusals of the issue tracker."""
+"""Workflows (allowed status transitions by issue type) and the tracker's checks that raise ToolError."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..kit import ToolError
 from ..people import EmailAddress
 from .state import Issue, IssueId, IssueStatus, IssueType, Project, Sprint, Tracker, TrackerProjectId
 
-# The workflow: which status may follow which, by type, and what lies beneath what.
+# Workflows: the allowed status transitions and parent types of each issue type.
 
 Workflow = dict[IssueStatus, tuple[IssueStatus, ...]]
 
@@ -43,14 +43,14 @@ PARENTS: dict[IssueType, tuple[IssueType, ...]] = {
     "subtask": ("story", "bug", "task"),
 }
 SIZED: tuple[IssueType, ...] = ("story", "bug", "task")
-"""What has points and is planned in sprints; sub-tasks go with what they are beneath."""
+"""Issue types that have points and are planned in sprints; sub-tasks go with their parent."""
 
 
-# When the tracker refuses: who is no member, what is done, full, or in another project.
+# Checks that raise ToolError: missing membership, done or blocked issues, full sprints, other projects.
 
 
 def own_project(tracker: Tracker, id: TrackerProjectId) -> Project:
-    """The project, which the user is a member of. Raises ToolError otherwise."""
+    """Return the project. Raises ToolError when the user is not a member of it."""
     project = tracker.projects[id]
     if tracker.me not in project.members:
         raise ToolError("not_a_member", f"You are no member of {project.name}, so you can only read there.")
@@ -58,14 +58,14 @@ def own_project(tracker: Tracker, id: TrackerProjectId) -> Project:
 
 
 def own_issue(tracker: Tracker, id: IssueId) -> Issue:
-    """The issue, in a project of the user's. Raises ToolError otherwise."""
+    """Return the issue. Raises ToolError when the user is not a member of its project."""
     issue = tracker.issues[id]
     own_project(tracker, issue.project)
     return issue
 
 
 def open_issue(tracker: Tracker, id: IssueId) -> Issue:
-    """The issue, which the user may change and which is not done. Raises ToolError otherwise."""
+    """Return the issue. Raises ToolError when it is done or the user may not change it."""
     issue = own_issue(tracker, id)
     if not issue.is_open:
         raise ToolError("issue_done", f"{id} ({issue.title}) is done; move it back to to do first.")
@@ -73,19 +73,19 @@ def open_issue(tracker: Tracker, id: IssueId) -> Issue:
 
 
 def require_same_project(issue: Issue, project: TrackerProjectId, what: str) -> None:
-    """Raises ToolError when something belongs to another project than the issue."""
+    """Raise ToolError when something belongs to another project than the issue."""
     if issue.project != project:
         raise ToolError("other_project", f"{what} is of another project than {issue.id}; name one of its own.")
 
 
 def require_sized(issue: Issue) -> None:
-    """Raises ToolError for an epic or a sub-task."""
+    """Raise ToolError for an epic or a sub-task."""
     if issue.type not in SIZED:
         raise ToolError("not_sized", f"{issue.id} is {named(issue.type)}; only stories, bugs and tasks have points.")
 
 
 def require_room(tracker: Tracker, sprint: Sprint, more: int) -> None:
-    """Raises ToolError when a sprint cannot hold so many more points."""
+    """Raise ToolError when a sprint has no capacity for `more` additional points."""
     free = sprint.capacity - tracker.points_in(sprint.id)
     if more > free:
         raise ToolError(
@@ -94,7 +94,7 @@ def require_room(tracker: Tracker, sprint: Sprint, more: int) -> None:
 
 
 def require_not_busy(tracker: Tracker, issue: Issue, person: EmailAddress) -> None:
-    """Raises ToolError when a person has as many issues of the project in progress as it allows."""
+    """Raise ToolError when a person has reached the project's limit of issues in progress."""
     project = tracker.projects[issue.project]
     busy = [row for row in tracker.issues.where(assignee=person, status="in progress") if row.project == project.id]
     if len(busy) >= project.wip_limit:
@@ -104,7 +104,7 @@ def require_not_busy(tracker: Tracker, issue: Issue, person: EmailAddress) -> No
 
 
 def require_unblocked(tracker: Tracker, issue: Issue) -> None:
-    """Raises ToolError while an open issue blocks this one."""
+    """Raise ToolError while an open issue blocks this one."""
     blockers = tracker.blockers(issue.id)
     if blockers:
         raise ToolError(
@@ -117,5 +117,5 @@ def named(type: str) -> str:
 
 
 def with_one(people: tuple[EmailAddress, ...], person: EmailAddress) -> tuple[EmailAddress, ...]:
-    """The people and this one, once."""
+    """Return the people with this person added, unless already among them."""
     return people if person in people else (*people, person)

@@ -1,4 +1,4 @@
-"""What holds in every state of the issue tracker that a session can reach."""
+"""Invariants of the issue tracker: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks_and_duplicates_have_no_cycle(tracker: Tracker) -> bool:
 
 
 def acyclic(tracker: Tracker, kind: LinkKind) -> bool:
-    """Whether taking away issues that nothing points at leaves nothing."""
+    """Return whether links of a kind form no cycle: removing issues that nothing points at ends with none."""
     links = [link for link in tracker.links if link.kind == kind]
     while links:
         targets = dict.fromkeys(link.target for link in links)
@@ -168,6 +168,6 @@ def only_members_take_part(tracker: Tracker) -> bool:
 
 
 def different(values: Iterable[Any]) -> bool:
-    """Whether no value occurs twice."""
+    """Return whether no value occurs twice."""
     rows = list(values)
     return len(dict.fromkeys(rows)) == len(rows)

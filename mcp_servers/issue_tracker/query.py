@@ -22,7 +22,7 @@ class Term(NamedTuple):
 
 
 def matching(tracker: Tracker, query: str) -> list[Issue]:
-    """The issues that match a query. Raises ToolError for a field or value that makes no sense."""
+    """Return the issues that match a query. Raises ToolError for an unknown field or an invalid value."""
     terms = parse(tracker, query)
     indexed = [term for term in terms if term.field]
     if indexed:

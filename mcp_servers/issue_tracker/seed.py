@@ -1,4 +1,4 @@
-"""The tracker as a session finds it: projects with people, sprints, versions, and issues in all states."""
+"""Seeded initial state of the tracker: projects with people, sprints, versions, and issues in every status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .state import (
     WorkLog,
 )
 
-# What the seeded tracker talks about: projects, parts of software, what is wrong with them or to be done.
+# Vocabulary of the seeded tracker: projects, parts of software, and their faults and tasks.
 
 PROJECTS = {
     "APP": "Mobile app",
@@ -80,7 +80,7 @@ REMARKS = (
 )  # fmt: skip
 
 
-# The seeded projects: their members, sprints and versions, before there are issues.
+# Seeded projects with their members, sprints and versions, created before the issues.
 
 Id = TypeVar("Id", bound=str)
 
@@ -98,9 +98,9 @@ class Plan(NamedTuple):
 
 
 def add_project(tracker: Tracker, draw: Draw, key: str, place: int, size: int, past: int) -> Plan:
-    """A project with so many members and closed sprints.
+    """Add a project with `size` members and `past` closed sprints.
 
-    The user is a member of the first one and most others; the second may have no active sprint.
+    The user is a member of the first project and of most others; the second may have no active sprint.
     """
     others = [row.id for row in tracker.people if row.id != tracker.me]
     members = draw.sample(others, size)
@@ -127,7 +127,7 @@ def add_project(tracker: Tracker, draw: Draw, key: str, place: int, size: int, p
 
 
 def add_sprint(tracker: Tracker, project: Project, number: int, status: SprintStatus, ago: int) -> SprintId:
-    """A sprint of two weeks; closed ones ended so many fortnights before the active one began."""
+    """Add a two-week sprint; a closed one began `ago` fortnights before the active one."""
     begun = tracker.now.date() - timedelta(days=14 * ago + 5)
     started = status != "planned"
     id = fresh(tracker.sprints, f"{project.key}/{number}")
@@ -146,7 +146,7 @@ def add_sprint(tracker: Tracker, project: Project, number: int, status: SprintSt
 
 
 def add_version(tracker: Tracker, draw: Draw, project: Project, name: str, step: int) -> SoftwareVersionId:
-    """A version: the first step is released, the others are due in the coming weeks."""
+    """Add a version: step 0 is released, the others are due in the coming weeks."""
     today, id = tracker.now.date(), fresh(tracker.versions, f"{project.key}/{name}")
     due = today + timedelta(days=30 * step + draw.integer(-20, -5))
     tracker.versions.put(
@@ -162,14 +162,14 @@ def add_version(tracker: Tracker, draw: Draw, project: Project, name: str, step:
     return id
 
 
-# What happened to the seeded issues: links between them, comments, and the work done.
+# History of the seeded issues: links between them, comments and logged work.
 
 MOST_A_DAY = 400
 MINUTE = timedelta(minutes=1)
 
 
 def add_links(tracker: Tracker, draw: Draw, count: int) -> None:
-    """Links from older to newer rows of a project, so that none goes round in a circle."""
+    """Add links from earlier to later rows of a project, so that they form no cycle."""
     rows, told = list(tracker.issues), dict[tuple[str, str], None]()
     place = {issue.id: number for number, issue in enumerate(rows)}
     by_project = {project.id: tracker.issues.where(project=project.id) for project in tracker.projects}
@@ -185,7 +185,7 @@ def add_links(tracker: Tracker, draw: Draw, count: int) -> None:
 
 
 def add_comments(tracker: Tracker, draw: Draw, count: int) -> None:
-    """Remarks of the last weeks, in order of time."""
+    """Add comments on random issues, in chronological order."""
     for number, (at, issue) in enumerate(moments(tracker, draw, list(tracker.issues), count)):
         tracker.comments.cause = f"seed/{number}"
         tracker.comments.put(
@@ -200,7 +200,7 @@ def add_comments(tracker: Tracker, draw: Draw, count: int) -> None:
 
 
 def moments(tracker: Tracker, draw: Draw, issues: list[Issue], count: int) -> list[tuple[datetime, Issue]]:
-    """So many times between the report of an issue and now, the earliest first."""
+    """Return `count` times between the report of a random issue and now, with the issue, earliest first."""
     found = []
     for _ in range(count):
         issue = draw.choice(issues)
@@ -210,7 +210,7 @@ def moments(tracker: Tracker, draw: Draw, issues: list[Issue], count: int) -> li
 
 
 def add_work(tracker: Tracker, draw: Draw, count: int) -> None:
-    """Work on issues that were begun, in order of time and never too much on one day."""
+    """Add work logs to started issues, in chronological order, at most MOST_A_DAY minutes a day and person."""
     begun = [row for row in tracker.issues if row.status != "to do" and row.type != "epic"]
     day, logged = Counter[tuple[str, str]](), Counter[str]()
     for number, (at, issue) in enumerate(moments(tracker, draw, begun, count)):
@@ -226,7 +226,7 @@ def add_work(tracker: Tracker, draw: Draw, count: int) -> None:
 
 
 def worker(tracker: Tracker, draw: Draw, issue: Issue) -> EmailAddress:
-    """Mostly who the issue is assigned to."""
+    """Return who did the work: in most cases the assignee."""
     if issue.assignee and draw.chance(0.8):
         return issue.assignee
     return draw.choice(tracker.projects[issue.project].members)
@@ -257,7 +257,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Tracker:
-    """The tracker of this seed; sizes are small, default and large."""
+    """Return the tracker for this seed; `size` is small, default or large."""
     tracker, draw, scale = Tracker(seed, beginning(seed)), Draw("issue_tracker", seed, size), SIZES[size]
     if size == "large":
         tracker.issues.width = tracker.comments.width = tracker.work.width = 6
@@ -275,7 +275,7 @@ def seed(seed: int, size: str) -> Tracker:
 
 
 def add_issues(tracker: Tracker, draw: Draw, scale: Size, plan: Plan) -> None:
-    """The issues of a project: an epic in eight, sub-tasks in a few, the rest stories, bugs and tasks."""
+    """Add the issues of a project: of every eight, one epic, one sub-task and six stories, bugs and tasks."""
     epics: list[Issue] = []
     kinds: list[IssueType] = ["story", "bug", "task", "story", "bug", "task", "subtask"]
     parents: list[Issue] = []
@@ -292,7 +292,7 @@ def add_issues(tracker: Tracker, draw: Draw, scale: Size, plan: Plan) -> None:
 
 
 def add_issue(tracker: Tracker, draw: Draw, plan: Plan, number: int, type: IssueType, parent: Issue | None) -> Issue:
-    """An issue somewhere between the backlog and a closed sprint."""
+    """Add an issue at some stage between the backlog and a closed sprint."""
     members = plan.project.members
     status, sprint, version = state_of(draw, plan, type, number)
     if parent and not parent.is_open:
@@ -332,7 +332,7 @@ def add_issue(tracker: Tracker, draw: Draw, plan: Plan, number: int, type: Issue
 def state_of(
     draw: Draw, plan: Plan, type: IssueType, number: int
 ) -> tuple[IssueStatus, SprintId | None, SoftwareVersionId | None]:
-    """Where an issue is: epics and sub-tasks in no sprint, others done, in this sprint, the next or none."""
+    """Draw status, sprint and version; epics and sub-tasks have no sprint, others a closed, current, next or none."""
     if type not in SIZED:
         return draw.choice(("to do", "in progress")) if type == "epic" else "to do", None, None
     place = number % 8
@@ -364,7 +364,7 @@ def title_of(draw: Draw, type: IssueType) -> str:
 
 
 def fit_capacities(tracker: Tracker, draw: Draw) -> None:
-    """Give each sprint room for what is in it, and mostly for some points more."""
+    """Set each sprint's capacity to hold its issues, in most cases with some points to spare."""
     for sprint in tracker.sprints:
         more = draw.choice((0, 2, 5, 8, 13)) if sprint.status == "active" else draw.integer(0, 12)
         tracker.sprints.change(sprint.id, capacity=max(1, tracker.points_in(sprint.id) + more))

@@ -1,4 +1,4 @@
-"""What an issue tracker knows: projects with members, issues, links, sprints, versions, comments, work logs."""
+"""State of the issue tracker: projects with members, issues, links, sprints, versions, comments and work logs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABELS = (
 BY_INDEX = (
     "words", "watchers", "labels", "reporter", "assignee", "sprint", "version", "project", "type", "priority", "status"
 )  # fmt: skip
-"""What issues are searched by, what fits few of them first."""
+"""Indexed fields that a search can use, the most selective first."""
 
 
 class Project(Entity):
@@ -83,7 +83,7 @@ class Issue(Entity):
 
     @property
     def open_in(self) -> TrackerProjectId | tuple[()]:
-        """The project it is open in, if it is open."""
+        """Return the project of an open issue, or () for a done one."""
         return self.project if self.is_open else ()
 
 
@@ -101,7 +101,7 @@ class Sprint(Entity):
 
     @property
     def called(self) -> tuple[str, str]:
-        """What a search finds it by."""
+        """Return the values that a search matches: the status and the lower-case name."""
         return self.status, self.name.casefold()
 
 
@@ -118,7 +118,7 @@ class Version(Entity):
 
     @property
     def called(self) -> tuple[str, str]:
-        """What a search finds it by."""
+        """Return the values that a search matches: the status and the lower-case name."""
         return self.status, self.name.casefold()
 
 
@@ -169,11 +169,11 @@ class Tracker(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """Return the user's e-mail address."""
         return cast(self.seed, 1)[0].id
 
     def name_of(self, person: EmailAddress | None) -> str | None:
-        """The name of a person; "you" when it is the user."""
+        """Return the name of a person, "you" for the user, or None for nobody."""
         if person is None:
             return None
         return "you" if person == self.me else self.people[person].name
@@ -188,11 +188,11 @@ class Tracker(State):
         return sum(row.points or 0 for row in self.issues.where(sprint=sprint))
 
     def blockers(self, issue: IssueId) -> list[Issue]:
-        """The open issues that block this one."""
+        """Return the open issues that block this one."""
         links = [row for row in self.links.where(target=issue) if row.kind == "blocks"]
         return [row for row in (self.issues[link.source] for link in links) if row.is_open]
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lower case."""
     return tuple(dict.fromkeys(text.casefold().split()))

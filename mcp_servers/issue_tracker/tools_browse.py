@@ -1,4 +1,4 @@
-"""Tools that look at projects, issues and the board, and those on who does what."""
+"""Tools that browse projects, issues and the board, and tools for assignments, comments and work logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .views import (
     project_line,
 )
 
-# Tools on who does what: assignees, watchers, votes, comments, work done.
+# Tools for participation: assignees, watchers, votes, comments and work logs.
 
 MOST_A_DAY = 600
 
@@ -114,7 +114,7 @@ def log_work(tracker: Tracker, issue: IssueRef, minutes: Minutes) -> LoggedWork:
     return LoggedWork(id=id, issue=issue, minutes=minutes, logged=logged, left=rest)
 
 
-# Tools that look: projects, issues, the board.
+# Read-only tools: projects, issues and the board.
 
 COLUMNS = tuple(dict.fromkeys([*REVIEWED, *TESTED]))
 

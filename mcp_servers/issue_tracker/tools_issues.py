@@ -1,4 +1,4 @@
-"""Tools that write issues, link them, plan them in sprints and bring them to their end."""
+"""Tools that create issues, link them, plan them in sprints and complete them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from .state import (
 )
 from .views import IssueDetails, IssueLine, SprintRow, VersionRow, issue_details, issue_line, sprint_row, version_row
 
-# Tools that write issues down and change their size, priority, labels and version.
+# Tools that create issues and edit their points, priority, labels and version.
 
 
 @server.write()
@@ -93,7 +93,7 @@ def create_issue(
 
 
 def require_parent(tracker: Tracker, issue: Issue) -> None:
-    """Raises ToolError unless the issue may lie where it is put."""
+    """Raise ToolError when the issue's parent is missing, done, or of a wrong type or project."""
     if issue.parent is None:
         if issue.type == "subtask":
             raise ToolError("parent_required", "A sub-task is part of a story, bug or task; give its parent.")
@@ -139,7 +139,7 @@ def edit_issue(
 
 
 def require_size(tracker: Tracker, issue: Issue, points: int) -> None:
-    """Raises ToolError when an issue has no points, or its active sprint has no room for so many."""
+    """Raise ToolError when an issue of this type has no points, or its active sprint has no room for `points`."""
     require_sized(issue)
     sprint = tracker.sprints[issue.sprint] if issue.sprint else None
     if sprint and sprint.status == "active":
@@ -154,14 +154,14 @@ def require_unreleased(tracker: Tracker, issue: Issue, id: SoftwareVersionId) ->
 
 
 def known_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels, each once. Raises ToolError for one that does not exist."""
+    """Return the labels without duplicates. Raises ToolError for an unknown label."""
     for label in labels:
         if label not in LABELS:
             raise ToolError("no_such_label", f"There is no label {label}; use one of {', '.join(LABELS)}.")
     return tuple(dict.fromkeys(labels))
 
 
-# Tools on links between issues: what blocks, duplicates or relates to what.
+# Tools for links between issues: which one blocks, duplicates or relates to which.
 
 
 @server.write(idempotent=True)
@@ -182,7 +182,7 @@ def link_issues(tracker: Tracker, issue: IssueRef, kind: Kind, other: OtherIssue
 
 
 def leads_to(tracker: Tracker, start: IssueId, kind: LinkKind, goal: IssueId) -> bool:
-    """Whether links of a kind lead from one issue to another."""
+    """Return whether links of a kind lead from one issue to another."""
     seen, waiting = {start: None}, [start]
     while waiting:
         for link in tracker.links.where(source=waiting.pop(), kind=kind):
@@ -203,13 +203,13 @@ def remove_issue_link(tracker: Tracker, link: LinkRef) -> Link:
     return tracker.links.remove(link)
 
 
-# Tools on sprints: planning, filling, starting and closing them.
+# Tools for sprints: planning, filling, starting and closing them.
 
 MOST_PLANNED = 4
 
 
 def unfinished_sprint(tracker: Tracker, id: SprintId) -> Sprint:
-    """The sprint, which is not closed. Raises ToolError otherwise."""
+    """Return the sprint. Raises ToolError when it is closed or in a project that the user is not a member of."""
     sprint = tracker.sprints[id]
     own_project(tracker, sprint.project)
     if sprint.status == "closed":
@@ -280,7 +280,7 @@ def close_sprint(tracker: Tracker, sprint: SprintRef, next_sprint: NextSprint = 
 
 
 def require_planned(tracker: Tracker, sprint: Sprint, id: SprintId) -> None:
-    """Raises ToolError unless open issues of a sprint can go to this one."""
+    """Raise ToolError unless the open issues of a sprint can move to the sprint `id`."""
     other = unfinished_sprint(tracker, id)
     if other.project != sprint.project:
         raise ToolError("other_project", f"{other.name} is of another project; name a planned sprint of this one.")
@@ -288,7 +288,7 @@ def require_planned(tracker: Tracker, sprint: Sprint, id: SprintId) -> None:
         raise ToolError("sprint_not_planned", f"{other.name} is {other.status}; name a planned sprint.")
 
 
-# Tools that bring issues and versions to their end: statuses, resolutions, releases.
+# Tools that complete issues and versions: statuses, resolutions and releases.
 
 DROPPED: tuple[Resolution, ...] = ("will not do", "duplicate", "not reproducible")
 
@@ -319,7 +319,7 @@ def either(statuses: tuple[IssueStatus, ...]) -> str:
 
 
 def require_startable(tracker: Tracker, issue: Issue) -> None:
-    """Raises ToolError unless somebody can work on the issue now."""
+    """Raise ToolError unless somebody can work on the issue now."""
     if issue.assignee is None:
         raise ToolError("assignee_required", f"Nobody is assigned to {issue.id}; assign it first.")
     require_unblocked(tracker, issue)
@@ -327,7 +327,7 @@ def require_startable(tracker: Tracker, issue: Issue) -> None:
 
 
 def require_finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> None:
-    """Raises ToolError for what is missing before the issue is done."""
+    """Raise ToolError when the issue does not meet all conditions for being done."""
     if resolution is None:
         raise ToolError("resolution_required", "A done issue has a resolution; give one.")
     beneath = [row for row in tracker.children(issue.id) if row.is_open]
@@ -340,7 +340,7 @@ def require_finished(tracker: Tracker, issue: Issue, resolution: Resolution | No
 
 
 def reopen(tracker: Tracker, issue: Issue) -> None:
-    """Take the resolution off a done issue, and it out of a closed sprint. Raises ToolError for one that stays."""
+    """Clear a done issue's resolution and closed sprint. Raises ToolError if its version is released or parent done."""
     version = tracker.versions[issue.version] if issue.version else None
     if version and version.status == "released":
         raise ToolError("version_released", f"{issue.id} was released with {version.name}; create a new issue instead.")

@@ -1,4 +1,4 @@
-"""What callers see of projects and issues: short rows in lists, everything about one."""
+"""Views of projects and issues: short rows for lists, full details for one."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class IssueDetails(Entity):
     comments: tuple[CommentRow, ...] | None = None
 
 
-# How projects, sprints, versions and issues are shown: the rows of the state as callers see them.
+# Functions that turn projects, sprints, versions and issues of the state into views.
 
 COMMENTS_SHOWN = 3
 CHILDREN_SHOWN = 8
@@ -188,7 +188,7 @@ def issue_line(tracker: Tracker, issue: Issue) -> IssueLine:
 
 
 def link_row(tracker: Tracker, link: Link, seen_from: IssueId) -> LinkRow:
-    """The link as its source, or else its target, sees it."""
+    """Return the link as seen from its source or its target."""
     backwards = {"blocks": "is blocked by", "duplicates": "is duplicated by", "relates to": "relates to"}
     outward = link.source == seen_from
     other = link.target if outward else link.source

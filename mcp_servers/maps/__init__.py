@@ -1,4 +1,4 @@
-"""A map of the user"s town: places, a road graph with routes and traffic, closures, saved places, shared trips."""
+"""A map of the user's town: places, a road graph with routes and traffic, closures, saved places, shared trips."""
 
 from . import laws, tools_places, tools_routes
 from .server import server

@@ -1,4 +1,4 @@
-"""Traffic, shortest routes and their steps, refusals of routes, and shared trips."""
+"""Traffic, shortest routes and their steps, route checks that raise ToolError, and shared trips."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .state import Junction, JunctionId, Mode, Road, RoadId, RoadKind, TownMap, 
 from .town import plan_town
 from .views import RouteStep, TripView
 
-# How fast roads are at a time of day; the same whenever asked.
+# Speed of roads by time of day; repeated calls give the same result.
 
 RUSH_HOURS = (7, 8, 16, 17, 18)
 BUSY_HOURS = (6, 9, 12, 13, 15, 19)
@@ -31,7 +31,7 @@ BUSY: dict[RoadKind, int] = {"motorway": 80, "main road": 75, "street": 90, "pat
 
 
 def flow(road: Road, moment: datetime) -> int:
-    """The percentage of its speed a road allows: less on weekdays in the rush hours, a little different by road."""
+    """Return the percentage of its speed a road allows: lower on weekdays at busy hours, slightly varied by road."""
     if moment.weekday() > 4 or moment.hour not in SLOW_HOURS:
         return 100
     usual = (RUSH if moment.hour in RUSH_HOURS else BUSY)[road.kind]
@@ -39,7 +39,7 @@ def flow(road: Road, moment: datetime) -> int:
 
 
 def seconds(road: Road, mode: Mode, moment: datetime | None) -> int:
-    """How long the road takes; without a moment, on an empty road."""
+    """Return the travel time of the road in seconds; without a moment, on an empty road."""
     if mode != "driving":
         return on_foot(road.length) if mode == "walking" else max(1, road.length * 6 // 25)
     percent = 100 if moment is None else flow(road, moment)
@@ -47,11 +47,11 @@ def seconds(road: Road, mode: Mode, moment: datetime | None) -> int:
 
 
 def on_foot(length: int) -> int:
-    """How long so many metres take at five kilometres an hour, in seconds."""
+    """Return the seconds that `length` metres take at five kilometres an hour."""
     return length * 18 // 25
 
 
-# Shortest routes by time on the road graph, which is built once per town; closures are laid over it by the weights.
+# Shortest routes by time. The road graph is built once per town; closures apply through the edge weights.
 
 Avoid = Literal["tolls", "motorways"]
 Weight = Callable[[JunctionId, JunctionId, dict[str, Any]], int | None]
@@ -78,9 +78,9 @@ class Route(NamedTuple):
 
 @lru_cache(maxsize=64)
 def network(seed: int, count: int) -> Any:
-    """The road graph around so many places. Edges lead both ways; `forward` is false against a one-way road.
+    """Return the road graph around `count` places. Edges lead both ways; `forward` is false against a one-way road.
 
-    `tie` is a small number of each road's own, so that of two routes of equal time always the same one is shorter.
+    `tie` is a small number specific to each road that makes the choice between routes of equal time deterministic.
     """
     graph, plan = nx.DiGraph(), plan_town(seed, count)
     graph.add_nodes_from(junction.id for junction in plan.junctions)
@@ -96,14 +96,14 @@ def graph_of(town: TownMap) -> Any:
 
 
 def travel_at(town: TownMap, mode: Mode, moment: datetime, avoid: Avoid | None = None) -> Travel:
-    """How somebody goes who sets out at a moment: round the roads that are closed then, unless on foot."""
+    """Return the conditions of a trip that starts at a moment; roads closed then are avoided, except on foot."""
     hour = moment.replace(minute=0, second=0) if mode == "driving" else None
     closed = [row.road for row in town.closures if row.active(moment)] if mode != "walking" else ()
     return Travel(mode, hour, frozenset(closed), avoid)
 
 
 def weights(travel: Travel) -> Weight:
-    """What each edge costs; none when it cannot be used."""
+    """Return the weight function of the edges; its result is None for an edge that cannot be used."""
     mode, hour, closed, avoid = travel
 
     def weight(start: JunctionId, end: JunctionId, edge: dict[str, Any]) -> int | None:
@@ -118,7 +118,7 @@ def weights(travel: Travel) -> Weight:
 
 
 def may_use(road: Road, mode: Mode, forward: bool) -> bool:
-    """Whether this kind of traveller may go along the road that way."""
+    """Return whether this mode of travel may use the road in this direction."""
     if mode == "walking":
         return road.kind != "motorway"
     return forward and road.kind != ("path" if mode == "driving" else "motorway")
@@ -127,7 +127,7 @@ def may_use(road: Road, mode: Mode, forward: bool) -> bool:
 def find_route(
     town: TownMap, origin: TownPlace, destination: TownPlace, mode: Mode, moment: datetime, avoid: Avoid | None = None
 ) -> Route | None:
-    """The fastest route, or none."""
+    """Return the fastest route, or None if there is none."""
     travel = travel_at(town, mode, moment, avoid)
     way = way_between(town.seed, len(town.places), origin.junction, destination.junction, travel)
     if way is None:
@@ -141,7 +141,7 @@ def find_route(
 
 @lru_cache(maxsize=WAYS_KEPT)
 def way_between(seed: int, count: int, start: JunctionId, end: JunctionId, travel: Travel) -> Route | None:
-    """The fastest way between two junctions of the town around so many places, or none."""
+    """Return the fastest way between two junctions of the town around `count` places, or None."""
     graph = network(seed, count)
     try:
         cost, nodes = nx.single_source_dijkstra(graph, start, target=end, weight=weights(travel))
@@ -152,7 +152,7 @@ def way_between(seed: int, count: int, start: JunctionId, end: JunctionId, trave
 
 
 def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, most: int) -> Mapping[JunctionId, int]:
-    """The junctions that can be reached from a place within so many seconds, with the seconds they take."""
+    """Return the junctions that can be reached from a place within `most` seconds, with the seconds needed."""
     start = on_foot(origin.access)
     travel, left = travel_at(town, mode, moment), max(0, most - start + 1)
     return times_within(town.seed, len(town.places), origin.junction, travel, start, left)
@@ -162,14 +162,14 @@ def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, m
 def times_within(
     seed: int, count: int, start: JunctionId, travel: Travel, spent: int, left: int
 ) -> Mapping[JunctionId, int]:
-    """The junctions that can be reached from another within so many seconds, with the seconds spent there by then."""
+    """Return the junctions within `left` seconds of another, with the total seconds to each, `spent` included."""
     found = nx.single_source_dijkstra_path_length(
         network(seed, count), start, cutoff=left * SECOND, weight=weights(travel)
     )
     return MappingProxyType({junction: spent + cost // SECOND for junction, cost in found.items()})
 
 
-# When the map refuses a route: no way, too far on foot, the same place, a place that is gone.
+# Route checks that raise ToolError: no way, too far, the same place, a place closed for good.
 
 FARTHEST: dict[Mode, int] = {"walking": 6_000, "cycling": 15_000}
 
@@ -177,7 +177,7 @@ FARTHEST: dict[Mode, int] = {"walking": 6_000, "cycling": 15_000}
 def require_route(
     town: TownMap, origin: PlaceId, destination: PlaceId, mode: Mode, moment: datetime, avoid: Avoid | None = None
 ) -> tuple[TownPlace, TownPlace, Route]:
-    """The two places and the way between them. Raises ToolError when nobody should go or nobody can."""
+    """Return the two places and the route between them. Raises ToolError when no route exists or makes sense."""
     start, end = town.places[origin], town.places[destination]
     if origin == destination:
         raise ToolError("same_place", f"Origin and destination are both {start.name}; name two different places.")
@@ -197,18 +197,18 @@ def require_route(
     return start, end, route
 
 
-# A route told step by step: one step for each road of another name, and the ways to the first and from the last.
+# Steps of a route: one for each stretch of one road name, and the walks to the first and from the last road.
 
 
 def minutes_of(seconds: int) -> int:
-    """Whole minutes, one at least."""
+    """Return whole minutes, rounded up, at least one."""
     return max(1, -(-seconds // 60))
 
 
 def steps_of(
     town: TownMap, start: TownPlace, end: TownPlace, route: Route, mode: Mode, moment: datetime
 ) -> tuple[RouteStep, ...]:
-    """The steps of a route; their metres and seconds add up to the route's."""
+    """Return the steps of a route; their metres and seconds add up to the route's."""
     steps = [RouteStep(turn="start", name=start.name, metres=start.access, seconds=on_foot(start.access))]
     nodes = crossings(town, start.junction, route.roads)
     number = 0
@@ -221,14 +221,14 @@ def steps_of(
 
 
 def crossings(town: TownMap, start: JunctionId, roads: tuple[Road, ...]) -> list[Junction]:
-    """The junctions a way along these roads passes, the first one included."""
+    """Return the junctions that a way along these roads passes, including the first one."""
     found = [town.junctions[start]]
     for road in roads:
         found.append(town.junctions[road.end if road.start == found[-1].id else road.start])
     return found
 
 
-# How a shared trip stands at a moment: how far it is, where, and whether it has ended.
+# Progress of a shared trip at a moment: distance, position and status.
 
 
 def new_trip(
@@ -239,7 +239,7 @@ def new_trip(
     started: datetime,
     route: Route,
 ) -> TripShare:
-    """A trip of the first person that the second may follow, which arrives when its route says."""
+    """Return a trip of the first person that the second may follow; the route gives its arrival time."""
     return TripShare(
         id=id,
         sharer=people[0],
@@ -255,7 +255,7 @@ def new_trip(
 
 
 def travelled(trip: TripShare, now: datetime) -> int:
-    """How many metres of a trip are done, as if it went at one speed; none after it was ended."""
+    """Return the metres of a trip travelled so far at constant speed; travel stops when the trip is ended."""
     moment = min(now, trip.arrives, trip.ended or now)
     return (
         trip.metres
@@ -265,7 +265,7 @@ def travelled(trip: TripShare, now: datetime) -> int:
 
 
 def position(town: TownMap, trip: TripShare, done: int) -> str:
-    """The last place or junction passed after so many metres."""
+    """Return the coordinates of the last place or junction passed after `done` metres."""
     if done >= trip.metres:
         return format_point(town.places[trip.destination])
     origin = town.places[trip.origin]

@@ -1,4 +1,4 @@
-"""Distances and turns on the map, in whole metres: no floats, so that every machine finds the same."""
+"""Distances and turns on the map, in whole metres and not floats, so that every machine gets the same results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Point(Protocol):
 
 
 def vector(one: Point, other: Point) -> tuple[int, int]:
-    """How far to the east and to the north the other point lies, in millimetres; good for the size of a town."""
+    """Return how far east and north the other point lies, in millimetres; accurate enough for a town."""
     narrow = narrowing(one.latitude // 100_000)
     east = (other.longitude - one.longitude) * METRES_PER_DEGREE * narrow // 1_000_000
     return east, (other.latitude - one.latitude) * METRES_PER_DEGREE // 1000
@@ -34,18 +34,18 @@ def vector(one: Point, other: Point) -> tuple[int, int]:
 
 @lru_cache(maxsize=2048)
 def narrowing(latitude: int) -> int:
-    """The cosine of a latitude given in tenths of a degree, in thousandths."""
+    """Return the cosine, in thousandths, of a latitude given in tenths of a degree."""
     return round(cos(radians(latitude / 10)) * 1000)
 
 
 def metres(one: Point, other: Point) -> int:
-    """The straight line between two points."""
+    """Return the straight-line distance between two points in metres."""
     east, north = vector(one, other)
     return isqrt(east * east + north * north) // 1000
 
 
 def nearest(rows: Sequence[Row], here: Point) -> tuple[int, Row]:
-    """How far away the nearest row is, the first by id of equals, and the row; they are given in order of latitude."""
+    """Return the nearest row (the first by id among equals) after its distance; `rows` are sorted by latitude."""
     start = bisect_left(rows, here.latitude, key=attrgetter("latitude"))
     found: list[tuple[int, str, Row]] = []
     for way in (islice(rows, start, None), reversed(rows[:start])):
@@ -58,7 +58,7 @@ def nearest(rows: Sequence[Row], here: Point) -> tuple[int, Row]:
 
 
 def turn(one: Point, middle: Point, other: Point) -> Turn:
-    """Which way to go at the middle point."""
+    """Return the turn to take at the middle point."""
     (a, b), (c, d) = vector(one, middle), vector(middle, other)
     cross, along = a * d - b * c, a * c + b * d
     if abs(cross) * 2 < along:
@@ -67,5 +67,5 @@ def turn(one: Point, middle: Point, other: Point) -> Turn:
 
 
 def format_point(point: Point) -> str:
-    """A point as text: latitude and longitude in micro-degrees."""
+    """Format a point as latitude and longitude in micro-degrees."""
     return f"{point.latitude},{point.longitude}"

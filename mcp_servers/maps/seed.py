@@ -1,4 +1,4 @@
-"""The map as a session finds it: the town with its roads, hours and reviews; closures, saved places, past trips."""
+"""Seeded initial state of the map: the town with roads, hours and reviews; closures, saved places, past trips."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> TownMap:
-    """The map of this seed; sizes are small, default and large."""
+    """Return the map for this seed; `size` is small, default or large."""
     town, scale = TownMap(seed, beginning(seed)), SIZES[size]
     draw = Draw("maps", seed, size)
     if size == "large":
@@ -80,7 +80,7 @@ def seed(seed: int, size: str) -> TownMap:
 
 
 def put_town(town: TownMap, draw: Draw, count: int) -> None:
-    """The roads, and every place with its hours; one in six of those that may have closed for good has."""
+    """Add the roads, and every place with its hours; one in six places of the LEAVING kinds has closed for good."""
     plan, known = plan_town(town.seed, count), places(town.seed, count)
     for junction in plan.junctions:
         town.junctions.put(junction)
@@ -99,7 +99,7 @@ def town_place(draw: Draw, place: Place, junction: Junction, gone: bool) -> Town
         opens, closes = first * 60 + 30 * draw.integer(-1, 2), last * 60 + 30 * draw.integer(-2, 1)
     weekdays = (5, 6) if place.kind in ("school", "bank") else (draw.integer(0, 6),) if draw.chance(0.4) else ()
     return TownPlace(
-        **{one.name: getattr(place, one.name) for one in fields(place)},  # another server may have hashed the row
+        **{one.name: getattr(place, one.name) for one in fields(place)},  # another server may have cached its hash
         junction=junction.id,
         access=metres(place, junction),
         opens=opens,
@@ -111,7 +111,7 @@ def town_place(draw: Draw, place: Place, junction: Junction, gone: bool) -> Town
 
 
 def put_reviews(town: TownMap, draw: Draw, count: int) -> None:
-    """Reviews by the contacts, of places that people review."""
+    """Add reviews by the contacts, of places that people review."""
     rated = [place.id for place in list(town.places)[4:] if place.kind != "school"]
     authors = [person.id for person in town.contacts]
     for number in range(count):
@@ -129,7 +129,7 @@ def put_reviews(town: TownMap, draw: Draw, count: int) -> None:
 
 
 def put_closures(town: TownMap, draw: Draw, count: int) -> None:
-    """Roads that are closed: the first by the user's own report, some by the town, and one closure that is over."""
+    """Add road closures: the first and last reported by the user, the others by the town; the last one is over."""
     streets = [road for road in town.roads if road.kind in ("street", "main road")]
     for number, road in enumerate(draw.sample(streets, count)):
         over = number == count - 1
@@ -158,7 +158,7 @@ def put_lists(town: TownMap, draw: Draw, count: int) -> None:
 
 
 def put_trips(town: TownMap, draw: Draw, count: int) -> None:
-    """Trips of the last days; a contact is on the way now, and in one of four worlds the user, too."""
+    """Add trips of the last days; a contact is on the way now and, in one of four worlds, so is the user."""
     contacts, on_the_way = [person.id for person in town.contacts], draw.chance(0.25)
     while len(town.trips) < count:
         other = contacts[len(town.trips) % len(contacts)]
@@ -171,7 +171,7 @@ def put_trips(town: TownMap, draw: Draw, count: int) -> None:
 def put_trip(
     town: TownMap, draw: Draw, people: tuple[EmailAddress, EmailAddress], started: datetime, ends: bool
 ) -> None:
-    """A trip between two drawn places, if there is a way that makes sense."""
+    """Add a trip between two random places, if there is a route that makes sense."""
     mode = draw.weighted(MODES, (3, 1, 1))
     start, end = draw.sample([place for place in town.places if not place.gone], 2)
     route = find_route(town, start, end, mode, started)

@@ -1,4 +1,4 @@
-"""The server object of the map, and the parameter types of its tools."""
+"""Server object of the map and the parameter types of its tools."""
 
 from __future__ import annotations
 

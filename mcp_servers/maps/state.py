@@ -1,4 +1,4 @@
-"""What a map knows: places, junctions and the roads between them, closures, lists of places, shared trips."""
+"""State of the map: places, junctions and the roads between them, closures, lists of places and shared trips."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class TownPlace(Place):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words of its name, kind and address, each once."""
+        """Return the distinct words of the place's name, kind and address."""
         return words_of(f"{self.name} {self.kind} {self.street}")
 
     @property
     def address(self) -> str:
-        """The street in small letters."""
+        """Return the street in lower case."""
         return self.street.casefold()
 
 
@@ -144,12 +144,12 @@ class TownMap(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """Return the user's e-mail address."""
         return cast(self.seed, 1)[0].id
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lower case."""
     return tuple(dict.fromkeys(text.casefold().replace(",", " ").split()))
 
 
@@ -171,7 +171,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 def is_open(place: TownPlace, moment: datetime) -> bool | None:
-    """Whether a place is open; none for a home or an office, which nobody asks this of."""
+    """Return whether a place is open, or None for a place without opening hours, such as a home or an office."""
     if place.gone:
         return False
     if place.opens is None or place.closes is None:
@@ -182,7 +182,7 @@ def is_open(place: TownPlace, moment: datetime) -> bool | None:
 
 
 def hours_text(place: TownPlace) -> str | None:
-    """The opening hours, such as 09:00-18:00."""
+    """Return the opening hours, such as 09:00-18:00 or "always", or None."""
     if place.opens is None or place.closes is None or place.gone:
         return None
     return "always" if (place.opens, place.closes) == ALWAYS else f"{clock(place.opens)}-{clock(place.closes)}"
@@ -193,7 +193,7 @@ def clock(minutes: int) -> str:
 
 
 def free_spaces(seed: int, place: TownPlace, moment: datetime) -> int | None:
-    """How many spaces are free this hour: few on weekdays in working hours, none at times."""
+    """Return how many spaces are free this hour: few on weekdays in working hours, sometimes 0; None without spaces."""
     if place.spaces is None:
         return None
     mark = blake2b(f"{seed}/{place.id}/{moment:%Y-%m-%d/%H}".encode(), digest_size=2).digest()

@@ -1,4 +1,4 @@
-"""Tools on places, lists of places, and closed roads."""
+"""Tools for places, lists of places and road closures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from .state import (
 from .town import plan_town
 from .views import ClosureView, GeocodingResult, PlaceDetails, PlaceListView, PlaceView, ReviewView, Surroundings
 
-# Tools on lists of saved places.
+# Tools for lists of saved places.
 
 MOST_LISTS = 20
 MOST_PLACES = 20
@@ -94,7 +94,7 @@ def save_place(town: TownMap, list: ListRef, place: PlaceRef, label: Label = Non
     return list_view(town.lists.change(list, places=(*row.places, saved)))
 
 
-# Tools on closed roads: what is closed, reporting it, taking a report back.
+# Tools for road closures: listing them, reporting one, withdrawing a report.
 
 MOST_REPORTS = 5
 
@@ -148,7 +148,7 @@ def withdraw_road_closure(town: TownMap, closure: ClosureRef) -> ClosureView:
     return closure_view(town, town.closures.remove(closure))
 
 
-# Tools that look places up: search, details, addresses and points.
+# Tools that look up places: search, details, addresses and coordinates.
 
 FARTHEST = 5_000
 REVIEWS = 2

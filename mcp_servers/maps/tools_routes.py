@@ -28,7 +28,7 @@ from .server import (
 from .state import TownMap, TownPlace, is_open
 from .views import Directions, ReachablePlace, TravelTime, TripView
 
-# Tools that find ways: directions with steps, travel times between places, what is within reach.
+# Tools that find routes: directions with steps, travel times between places, places within reach.
 
 FURTHEST = timedelta(days=365)
 
@@ -107,7 +107,7 @@ def find_reachable_places(
     )
 
 
-# Tools that share trips: somebody may follow where the user is until the user ends it.
+# Tools that share trips: a contact may follow the user's position until the user ends the trip.
 
 
 @server.read()

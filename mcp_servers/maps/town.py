@@ -1,4 +1,4 @@
-"""The roads of a town, planned from its places: a grid of main roads and streets, a motorway, paths and parks."""
+"""Road plan of a town, derived from its places: a grid of main roads and streets, a motorway, paths and parks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def plan_town(seed: int, count: int) -> Plan:
-    """The roads around so many places of this world."""
+    """Return the road plan around `count` places of this world."""
     return Planner(seed, count).plan()
 
 
@@ -78,7 +78,7 @@ class Planner:
         return id
 
     def crossing(self, row: int, column: int) -> Spot:
-        """Where two lines of the grid meet, give or take."""
+        """Return where two lines of the grid meet, with a random shift."""
         shift = self.step // 6
         return (
             self.city.latitude - self.far + row * self.step + self.draw.integer(-shift, shift),
@@ -92,7 +92,7 @@ class Planner:
     def road(
         self, name: str, kind: RoadKind, start: Junction, end: Junction, one_way: bool = False, toll: bool = False
     ) -> None:
-        """A road, up to a seventh longer than the straight line."""
+        """Add a road, up to a seventh longer than the straight line."""
         self.roads.append(
             Road(
                 id=RoadId(self.id("ROD", f"{start.id}/{end.id}")),
@@ -108,7 +108,7 @@ class Planner:
         )
 
     def line(self, spots: list[Spot], number: int) -> None:
-        """A row or column: each third is a main road, and of the streets between one goes one way only.
+        """Add the roads of a grid row or column: each third is a main road, and one of the two between is one-way.
 
         The first and the last are main roads, so that one-way streets lead from one two-way road to another.
         """
@@ -128,7 +128,7 @@ class Planner:
                 return name
 
     def motorway(self) -> None:
-        """From west to east through the middle, with an exit at each third crossing; every other piece costs a toll."""
+        """Add a motorway from west to east, with an exit at each third crossing; every other section costs a toll."""
         row = self.lines // 2
         exits = [self.grid[row, column] for column in range(0, self.lines, 3)]
         name = f"Motorway {self.draw.integer(1, 99)}"
@@ -136,14 +136,14 @@ class Planner:
             self.road(name, "motorway", start, end, toll=number % 2 == 0)
 
     def shortcuts(self) -> None:
-        """Paths across some blocks."""
+        """Add footpaths across some blocks."""
         for row in range(self.lines - 1):
             for column in range(self.lines - 1):
                 if self.draw.chance(0.15):
                     self.road("Footpath", "path", self.grid[row, column], self.grid[row + 1, column + 1])
 
     def closest(self, place: Point) -> Junction:
-        """The crossing a place lies at."""
+        """Return the grid crossing nearest to a place."""
         row = (place.latitude - self.city.latitude + self.far + self.step // 2) // self.step
         column = (place.longitude - self.city.longitude + self.far + self.step // 2) // self.step
         around = [self.grid[spot] for spot in self.around(row, column) if spot in self.grid]
@@ -154,7 +154,7 @@ class Planner:
             yield row - 1 + spot // 3, column - 1 + spot % 3
 
     def name_streets(self, nearest: list[JunctionId]) -> None:
-        """Each place's address is the name of a street at its junction, as far as there are streets left."""
+        """Name a street at each place's junction after the place's address, if an unnamed one is left there."""
         at: dict[JunctionId, list[int]] = {}
         for number, road in enumerate(self.roads):
             if road.kind == "street":
@@ -169,5 +169,5 @@ class Planner:
 
 
 def renamed(road: Road, name: str | None) -> Road:
-    """The road, with this name if it has one."""
+    """Return the road, renamed if a name is given."""
     return replace(road, name=name or road.name)

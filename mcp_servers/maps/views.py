@@ -1,4 +1,4 @@
-"""What the map's tools show."""
+"""Views that the map's tools return."""
 
 from __future__ import annotations
 

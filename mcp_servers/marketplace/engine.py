@@ -1,4 +1,4 @@
-"""Refusals of the marketplace, and the settlement of listings as time passes."""
+"""Marketplace checks that raise ToolError, and the settlement of listings as time passes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .state import (
     increment,
 )
 
-# What must hold before something is bought, sold, bid on or haggled over.
+# Checks before something is bought, sold, bid on or haggled over.
 
 
 def require_open(listing: Listing) -> None:
@@ -36,7 +36,7 @@ def require_open(listing: Listing) -> None:
 
 
 def require_reach(market: Market, id: ListingId) -> Listing:
-    """The listing, which is open and somebody else's."""
+    """Return the listing. Raises ToolError unless it is open and somebody else's."""
     listing = market.listings[id]
     if listing.seller == market.me:
         raise ToolError("own_listing", f"{id} is your own listing; choose one of somebody else.")
@@ -45,7 +45,7 @@ def require_reach(market: Market, id: ListingId) -> Listing:
 
 
 def require_buyable(market: Market, id: ListingId) -> Listing:
-    """The listing, which is at a fixed price and nobody's yet."""
+    """Return the listing. Raises ToolError unless it is open, somebody else's, fixed-price and not reserved."""
     listing = require_reach(market, id)
     if listing.format == "auction":
         raise ToolError(
@@ -66,22 +66,22 @@ def require_own(market: Market, id: ListingId) -> Listing:
 
 
 def price_now(listing: Listing, lead: Bid | None) -> int:
-    """What the listing stands at: the leading bid, or the price asked."""
+    """Return the current price in cents: the leading bid, or the listing's own price."""
     return listing.price if lead is None else lead.amount
 
 
 def next_bid(listing: Listing, lead: Bid | None) -> int:
-    """The lowest bid that is taken after the one that leads."""
+    """Return the lowest bid in cents that is accepted after the leading one."""
     return listing.price if lead is None else lead.amount + increment(lead.amount)
 
 
-# What ends a listing, and what happens by itself as time passes: answers come, offers lapse, auctions close.
+# The end of listings, and events that come due as time passes: answers, expired offers, closed auctions.
 
 Id = TypeVar("Id", bound=str)
 
 
 def id_for(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, whatever call it is made in."""
+    """Return a new id derived from a mark, independent of the current call."""
     call = table.cause, table.tried
     table.cause, table.tried = f"seed/{mark}", 0
     id = table.new_id()
@@ -90,7 +90,7 @@ def id_for(table: Table[Id, Any], mark: str) -> Id:
 
 
 def settled(market: Market) -> Market:
-    """The marketplace with all that is due by now, for reading."""
+    """Return the marketplace for reading, with all due events applied; a copy if there are any."""
     if not due_offers(market) and not due_listings(market):
         return market
     twin = market.draft()
@@ -99,7 +99,7 @@ def settled(market: Market) -> Market:
 
 
 def settle(market: Market) -> None:
-    """Bring the marketplace up to now."""
+    """Apply all events that are due by now."""
     for offer in due_offers(market):
         if offer.answered is not None and offer.answered <= market.now:
             offer = answer(market, offer, offer.answered)
@@ -110,14 +110,14 @@ def settle(market: Market) -> None:
 
 
 def due_offers(market: Market) -> list[MarketOffer]:
-    """The open offers that have an answer by now, or are over."""
+    """Return the open offers that are answered or expired by now."""
     now = market.now
     days = days_until(market.seed, now.date())
     return [row for day in days for row in market.offers.where(due=day) if (row.answered or row.expires) <= now]
 
 
 def due_listings(market: Market) -> list[Listing]:
-    """The open listings whose end has come."""
+    """Return the open listings that have reached their end."""
     now = market.now
     days = days_until(market.seed, now.date())
     return [row for day in days for row in market.listings.where(closing=day) if row.ends <= now]
@@ -125,13 +125,13 @@ def due_listings(market: Market) -> list[Listing]:
 
 @lru_cache(maxsize=4096)
 def days_until(seed: int, today: date) -> tuple[date, ...]:
-    """The days from the beginning of a world to this one."""
+    """Return the days from the beginning of a world to `today`, inclusive."""
     first = beginning(seed).date()
     return tuple(first + timedelta(days=number) for number in range((today - first).days + 1))
 
 
 def answer(market: Market, offer: MarketOffer, at: datetime) -> MarketOffer:
-    """The other side names its last price, or declines when it did so before."""
+    """Answer for the other side: name its last price, or decline if it was named before."""
     if offer.final:
         return market.offers.change(offer.id, status="declined", answered=None)
     turn = "buyer" if offer.turn == "seller" else "seller"
@@ -141,7 +141,7 @@ def answer(market: Market, offer: MarketOffer, at: datetime) -> MarketOffer:
 
 
 def close_by_itself(market: Market, listing: Listing) -> None:
-    """Sell an auction to who leads; anything else has ended unsold."""
+    """Sell the listing to the leading bidder, or end it unsold when it has no bids."""
     lead = market.highest(listing.id)
     if lead is None:
         close(market, listing.id, "ended")
@@ -152,7 +152,7 @@ def close_by_itself(market: Market, listing: Listing) -> None:
 def sell(
     market: Market, listing: Listing, buyer: EmailAddress, price: int, at: datetime, mark: str | None = None
 ) -> MarketTrade:
-    """Close a listing with a trade."""
+    """Close a listing as sold and return the trade."""
     close(market, listing.id, "sold")
     id = market.trades.new_id() if mark is None else id_for(market.trades, mark)
     return market.trades.put(
@@ -171,7 +171,7 @@ def sell(
 
 
 def close(market: Market, listing: ListingId, status: ListingStatus) -> None:
-    """Close a listing: its open offers close, and what would have come later does not come."""
+    """Close a listing and its open offers, and remove its future offers and bids."""
     market.listings.change(listing, status=status, reserved_until=None)
     for offer in market.offers.where(listing=listing):
         if offer.made > market.now:

@@ -1,4 +1,4 @@
-"""What holds in every state of the marketplace that a session can reach."""
+"""Invariants of the marketplace: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .state import (
 
 
 def bids_of(market: Market, listing: Listing) -> list[Bid]:
-    """All bids on a listing, those to come too, in the order they are made."""
+    """Return all bids on a listing, including future ones, in the order they are made."""
     return sorted(market.bids.where(listing=listing.id), key=lambda bid: (bid.at, bid.amount))
 
 

@@ -1,4 +1,4 @@
-"""The marketplace as a session finds it: open listings, trades of the past, offers in the air."""
+"""Seeded initial state of the marketplace: open listings, past trades and pending offers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Goods:
                 return Good(title, category)
 
 
-# The interest of others in what the user lists: offers and bids that become known as time passes.
+# Interest of others in the user's listings: offers and bids that become visible as time passes.
 
 PEOPLE = 12
 
@@ -116,7 +116,7 @@ class Interest(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def interest_in(seed: int, listing: ListingId, haggled: bool) -> tuple[Interest, ...]:
-    """Who will be interested in a new listing within the hour."""
+    """Return the people who will show interest in a new listing within the hour."""
     draw, found, minutes = Draw("interest", seed, listing), list[Interest](), 0
     for person in draw.shuffled([person.id for person in cast(seed, PEOPLE)[1:]])[: draw.integer(0, 3)]:
         minutes += draw.integer(2, 15)
@@ -126,7 +126,7 @@ def interest_in(seed: int, listing: ListingId, haggled: bool) -> tuple[Interest,
 
 
 def plan_interest(market: Market, listing: Listing) -> None:
-    """Put down what others will offer or bid for a new listing."""
+    """Add the future offers or bids of others for a new listing."""
     amount = listing.price
     for number, (person, after, percent, more) in enumerate(interest_in(market.seed, listing.id, listing.negotiable)):
         at = market.now + after
@@ -151,7 +151,7 @@ def plan_interest(market: Market, listing: Listing) -> None:
             )
 
 
-# When each listing of a new world began and ends, before the listings are there.
+# Plans of a new world's listings with their beginning and end, made before the listings are created.
 
 Role = Literal["offered", "own", "bought", "sold", "gone", "lapsed"]
 
@@ -190,7 +190,7 @@ class Plan(NamedTuple):
 
 
 def plan_listings(draw: Draw, now: datetime, size: Size) -> list[Plan]:
-    """All listings of a world, the oldest first."""
+    """Return plans for all listings of a world, oldest first."""
     roles: list[tuple[Role, Format, int]] = [
         ("offered", "fixed price", size.fixed),
         ("offered", "auction", size.auctions),
@@ -215,7 +215,7 @@ def plan_open(draw: Draw, now: datetime, role: Role, number: int, format: Format
 
 
 def plan_sold(draw: Draw, now: datetime, role: Role, number: int) -> Plan:
-    """A sale of the past: the first one a week ago or two, the second yesterday."""
+    """Plan a past sale: the first about one or two weeks ago, the second about a day ago."""
     low, high = {0: (6, 14), 1: (0, 1)}.get(number, (2, 80))
     at = before(draw, now, low, high)
     if draw.chance(0.4):
@@ -225,7 +225,7 @@ def plan_sold(draw: Draw, now: datetime, role: Role, number: int) -> Plan:
 
 
 def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
-    """A moment so many whole days ago and some minutes more."""
+    """Return a moment `low` to `high` whole days and some minutes before `now`."""
     return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(20, 600))
 
 
@@ -233,7 +233,7 @@ CONDITIONS: tuple[Condition, ...] = ("new", "very good", "good", "worn", "for pa
 
 
 def seed(seed: int, size: str) -> Market:
-    """The marketplace of this seed; sizes are small, default and large."""
+    """Return the marketplace for this seed; `size` is small, default or large."""
     return Opening(seed, size, SIZES[size]).market
 
 
@@ -253,7 +253,7 @@ class Opening:
         self.put_watches(scale.watched)
 
     def furnish(self, plan: Plan) -> None:
-        """A listing with all that belongs to it."""
+        """Add a listing with everything that belongs to it."""
         seller = self.me if plan.role in ("own", "sold") else self.draw.choice(self.others)
         listing = self.put_listing(plan, seller)
         if plan.format == "auction":
@@ -286,7 +286,7 @@ class Opening:
         )
 
     def put_bids(self, plan: Plan, listing: Listing) -> Listing:
-        """Climbing bids; of the user's own auctions every second has none, one that sold has the buyer's last."""
+        """Add rising bids; every second auction of the user has none, and a sold auction ends with the buyer's bid."""
         draw, until = self.draw, plan.at or self.now
         bidders = self.bidders(plan, listing)
         times = self.moments(listing.listed, until, len(bidders))
@@ -302,7 +302,7 @@ class Opening:
         return self.market.listings.change(listing.id, rival=bidders[-1], rival_limit=limit)
 
     def bidders(self, plan: Plan, listing: Listing) -> list[EmailAddress]:
-        """Who bids, in order: no two of them the same."""
+        """Return the distinct bidders in order."""
         draw = self.draw
         if plan.role == "own":
             count = 0 if plan.number % 2 else draw.integer(1, 4)
@@ -316,7 +316,7 @@ class Opening:
         return found
 
     def moments(self, start: datetime, end: datetime, count: int) -> list[datetime]:
-        """So many different minutes between the two, in order."""
+        """Return `count` distinct minutes between the two moments, in order."""
         minutes = int((end - start).total_seconds()) // 60
         return [start + timedelta(minutes=at) for at in sorted(self.draw.sample(range(1, minutes, 7), count))]
 
@@ -355,7 +355,7 @@ class Opening:
     def put_offer(
         self, listing: Listing, buyer: EmailAddress, amount: int, made: datetime, status: OfferStatus = "open"
     ) -> MarketOffer:
-        """An offer that the seller has to answer, unless it is over."""
+        """Add an offer that the seller has to answer, unless its status says that it is over."""
         return self.market.offers.put(
             MarketOffer(
                 id=id_for(self.market.offers, f"{listing.id}/{buyer}"),
@@ -372,7 +372,7 @@ class Opening:
         )
 
     def put_received(self, listing: Listing, number: int) -> None:
-        """What others offer for something of the user's; the second offer is over."""
+        """Add offers of others for one of the user's listings; the second may be over."""
         statuses: Sequence[OfferStatus] = ("open", self.draw.choice(("open", "expired", "declined")))
         for buyer, status in zip(self.draw.sample(self.others, 2), statuses, strict=True):
             if not listing.negotiable or (number and self.draw.chance(0.3)):
@@ -384,7 +384,7 @@ class Opening:
             self.market.offers.change(offer.id, limit=limit)
 
     def put_made(self, listing: Listing, number: int) -> None:
-        """What the user has offered: some wait, some have an answer; or somebody else has it reserved."""
+        """Add an offer of the user that waits or has an answer, or reserve the listing for somebody else."""
         draw = self.draw
         if number == 3 or (number > 3 and draw.chance(0.08)):
             until = self.now + timedelta(minutes=draw.integer(100, 1_200))
@@ -401,7 +401,7 @@ class Opening:
                 self.market.offers.change(offer.id, answered=soon)
 
     def put_payout(self) -> None:
-        """Half of the oldest sale that was free for a day has been paid out."""
+        """Add a payout of half of the first sale that was freed over a day ago and reaches the minimum."""
         for trade in self.market.trades.where(seller=self.me):
             at, amount = trade.freed + timedelta(days=1), net(trade) // 2
             if at < self.now and amount >= LEAST_PAYOUT:

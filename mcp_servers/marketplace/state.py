@@ -1,4 +1,4 @@
-"""What the marketplace knows: listings, bids, offers, trades, ratings, payouts and the user's watch list."""
+"""State of the marketplace: listings, bids, offers, trades, ratings, payouts and the user's watch list."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Listing(Entity):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words of its title, by which it is found."""
+        """Return the distinct words of the title, which a search matches."""
         return tuple(dict.fromkeys(self.title.casefold().split()))
 
     @property
     def closing(self) -> Day | None:
-        """The day on which it closes by itself, while it is open."""
+        """Return the day on which an open listing closes by itself, or None."""
         return self.ends.date() if self.status == "open" else None
 
 
@@ -96,7 +96,7 @@ class MarketOffer(Entity):
 
     @property
     def due(self) -> Day | None:
-        """The day on which it is answered or expires by itself, while it is open."""
+        """Return the day on which an open offer is answered or expires by itself, or None."""
         return (self.answered or self.expires).date() if self.status == "open" else None
 
 
@@ -162,21 +162,21 @@ class Market(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """Return the user's e-mail address."""
         return cast(self.seed)[0].id
 
     def bids_on(self, listing: ListingId) -> list[Bid]:
-        """The bids made so far, the lowest first."""
+        """Return the bids made so far, lowest first."""
         now = self.now
         return sorted([bid for bid in self.bids.where(listing=listing) if bid.at <= now], key=attrgetter("amount"))
 
     def highest(self, listing: ListingId) -> Bid | None:
-        """The bid that leads."""
+        """Return the leading bid, or None."""
         bids = self.bids_on(listing)
         return bids[-1] if bids else None
 
     def my_turn(self, offer: MarketOffer) -> bool:
-        """Whether the user has to answer it."""
+        """Return whether the user has to answer the offer."""
         return (offer.buyer == self.me) == (offer.turn == "buyer")
 
 
@@ -196,33 +196,33 @@ STEPS = ((2_000, 100), (10_000, 250), (50_000, 500))
 
 
 def increment(amount: int) -> int:
-    """By how much a bid must exceed this one."""
+    """Return the cents by which a bid must exceed this amount."""
     return next((step for below, step in STEPS if amount < below), 1_000)
 
 
 def fee(price: int) -> int:
-    """What the marketplace keeps of a sale."""
+    """Return the marketplace's fee for a sale, in cents."""
     return price * FEE_PERCENT // 100
 
 
 def least_offer(price: int) -> int:
-    """The lowest offer that is passed on for something at this price."""
+    """Return the lowest offer that is allowed at this price, in cents."""
     return -(-price * LEAST_OFFER_PERCENT // 100)
 
 
 def net(trade: MarketTrade) -> int:
-    """What the seller gets."""
+    """Return what the seller gets, in cents."""
     return trade.price - trade.fee
 
 
 def available(market: Market) -> int:
-    """What the user can be paid out now."""
+    """Return the cents that the user can be paid out now."""
     now = market.now
     freed = sum([net(trade) for trade in market.trades.where(seller=market.me) if trade.freed <= now])
     return freed - sum([payout.amount for payout in market.payouts])
 
 
 def held(market: Market) -> int:
-    """What the user has earned and cannot be paid out yet."""
+    """Return the cents that the user has earned but cannot be paid out yet."""
     now = market.now
     return sum([net(trade) for trade in market.trades.where(seller=market.me) if trade.freed > now])

@@ -1,4 +1,4 @@
-"""The tools of the marketplace."""
+"""Tools of the marketplace."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ from .views import (
     trade_view,
 )
 
-# Tools on what came of it: trades, ratings, money earned and paid out.
+# Tools for completed sales: trades, ratings, earnings and payouts.
 
 
 @server.read()
@@ -164,7 +164,7 @@ def request_market_payout(market: Market, amount: PayoutAmount) -> MarketPayout:
     )
 
 
-# Tools to buy: bid in an auction, or take something at its price.
+# Tools for buying: bid in an auction, or buy at the fixed price.
 
 
 @server.write(idempotent=True)
@@ -193,7 +193,7 @@ def put_bid(market: Market, listing: ListingId, bidder: EmailAddress, amount: in
 
 
 def answer_bid(market: Market, listing: Listing, amount: int) -> None:
-    """The rival's automatic bid, one increment above, as far as it goes."""
+    """Place the rival's automatic bid, one increment above, if the rival's limit allows it."""
     least = amount + increment(amount)
     if listing.rival is not None and least <= listing.rival_limit:
         put_bid(market, listing.id, listing.rival, least)
@@ -207,7 +207,7 @@ def buy_market_listing(market: Market, listing: ListingRef) -> TradeView:
     return trade_view(market, sell(market, row, market.me, row.price, market.now))
 
 
-# Tools to look around: search listings, open one, keep an eye on it.
+# Tools for browsing: search listings, open one, watch it.
 
 
 @server.read()
@@ -250,7 +250,7 @@ def search_market_listings(
 
 
 def in_scope(market: Market, scope: Scope) -> list[Listing]:
-    """What the user sells, bids on or watches."""
+    """Return the listings that the user sells, bids on or watches."""
     if scope == "selling":
         return market.listings.where(seller=market.me)
     if scope == "bidding":
@@ -286,7 +286,7 @@ def update_market_watch(market: Market, listing: ListingRef, action: Watching) -
     return listing_view(market, row)
 
 
-# Tools to haggle: list, make and answer offers on things with a fixed price.
+# Tools for haggling: list, make and answer offers on fixed-price listings.
 
 SCORN_PERCENT = 70
 
@@ -305,7 +305,7 @@ def list_market_offers(
 
 
 def side_of(market: Market, offer: MarketOffer) -> str | None:
-    """Whether the user made or received it; None when neither."""
+    """Return whether the user "made" or "received" the offer, or None when neither."""
     if offer.buyer == market.me:
         return "made"
     return "received" if market.listings[offer.listing].seller == market.me else None
@@ -336,7 +336,7 @@ def make_market_offer(market: Market, listing: ListingRef, amount: OfferAmount) 
 
 
 def require_offer(market: Market, listing: Listing, amount: int) -> None:
-    """Raises ToolError unless the user may offer this."""
+    """Raise ToolError unless the user may offer this amount."""
     if not listing.negotiable:
         raise ToolError("price_is_firm", f"The price of {listing.id}, {listing.price} cents, is firm; buy it for that.")
     mine = [offer for offer in market.offers.where(listing=listing.id) if offer.buyer == market.me]
@@ -362,7 +362,7 @@ def require_offer(market: Market, listing: Listing, amount: int) -> None:
 
 
 def propose(market: Market, offer: MarketOffer) -> MarketOffer:
-    """Put the user's price to the other side, who takes it within its limit and else answers later."""
+    """Propose the user's price to the other side, which accepts it within its limit or else answers later."""
     mine = offer.buyer == market.me
     if offer.amount >= offer.limit if mine else offer.amount <= offer.limit:
         return accept(market, offer)
@@ -372,7 +372,7 @@ def propose(market: Market, offer: MarketOffer) -> MarketOffer:
 
 @lru_cache(maxsize=4096)
 def time_to_think(seed: int, listing: ListingId, buyer: EmailAddress, amount: int) -> timedelta:
-    """How long the other side takes to answer this price."""
+    """Return how long the other side takes to answer this price."""
     return timedelta(minutes=Draw("answer", seed, listing, buyer, amount).integer(5, 90))
 
 
@@ -401,7 +401,7 @@ def answer_market_offer(
 
 
 def require_my_turn(market: Market, id: MarketOfferId) -> MarketOffer:
-    """The offer, which is open and waits for the user."""
+    """Return the offer. Raises NotFound before it is made, ToolError unless it is open and waits for the user."""
     offer = market.offers[id]
     if offer.made > market.now:
         raise NotFound(f"There is no offer {id}.")
@@ -425,7 +425,10 @@ def require_amount(answer: Answer, amount: int | None) -> None:
 
 
 def require_between(market: Market, offer: MarketOffer, amount: int) -> None:
-    """A seller counters above the offer and below the price, a buyer below it and not too low."""
+    """Raise ToolError when a counter-offer is out of range.
+
+    A seller counters above the offer and below the price, a buyer below the offer but not under the minimum.
+    """
     price = market.listings[offer.listing].price
     if offer.turn == "seller":
         low, high = offer.amount + 1, price - 1
@@ -437,7 +440,7 @@ def require_between(market: Market, offer: MarketOffer, amount: int) -> None:
         )
 
 
-# Tools to sell: list something, end a listing.
+# Tools for selling: list something, end a listing.
 
 
 @server.write(idempotent=True)
@@ -476,7 +479,7 @@ def create_market_listing(
 
 
 def require_listable(market: Market, title: str, format: Format, days: int) -> None:
-    """Raises ToolError unless the user may list this."""
+    """Raise ToolError unless the user may list this."""
     banned = [word for word in title.casefold().split() if word.strip(".,!") in PROHIBITED]
     if banned:
         raise ToolError("prohibited_item", f"Nothing with {banned[0]} may be sold here; list something else.")

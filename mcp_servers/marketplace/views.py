@@ -1,4 +1,4 @@
-"""Listings, bids, offers and trades as tools show them."""
+"""Views of listings, bids, offers and trades that the tools return."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def trade_view(market: Market, trade: MarketTrade) -> TradeView:
 
 
 def stars(ratings: list[MarketRating]) -> str | None:
-    """The average of the stars of these ratings, to one decimal place."""
+    """Return the average stars of these ratings to one decimal place, or None without ratings."""
     if not ratings:
         return None
     count = len(ratings)

@@ -1,4 +1,4 @@
-"""The merchant's business as a session finds it: invoices in every status, payments and refunds with their events."""
+"""Seeded initial state of the merchant: invoices in every status, payments and refunds with their events."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SIZES = {"small": Size(12, 1, 2), "default": Size(120, 2, 3), "large": Size(1_20
 
 
 def seed(seed: int, size: str) -> Till:
-    """The merchant of this seed; sizes are small, default and large."""
+    """Return the merchant's state for this seed; `size` is small, default or large."""
     till, draw, scale = Till(seed, beginning(seed)), Draw("payments", seed, size), SIZES[size]
     if size == "large":
         till.payments.width = till.refunds.width = till.events.width = 6
@@ -69,7 +69,7 @@ def seed(seed: int, size: str) -> Till:
 
 
 def put_webhooks(till: Till, draw: Draw, count: int) -> None:
-    """Addresses that are told of some kinds; the first one of all kinds, and it is down for a while."""
+    """Add webhooks for some kinds of events; the first is for all kinds, and it is down for a while."""
     for place, name in enumerate(draw.sample(HOOKS, count)):
         down = till.now + timedelta(minutes=draw.integer(15, 60)) if place == 0 else None
         kinds = KINDS if place == 0 else tuple(draw.sample(KINDS, draw.integer(2, 3)))
@@ -78,7 +78,7 @@ def put_webhooks(till: Till, draw: Draw, count: int) -> None:
 
 
 def put_cards(till: Till, draw: Draw, count: int) -> None:
-    """Cards of the companies that customers work for, some of them expired by now."""
+    """Add cards of the companies that customers work for; some of them have expired."""
     today = till.now.date()
     for company in COMPANIES.values():
         for place in range(count):
@@ -97,7 +97,7 @@ def put_cards(till: Till, draw: Draw, count: int) -> None:
 
 
 def draw_status(draw: Draw, billed: Billed, today: date, place: int) -> InvoiceStatus:
-    """The first three invoices are paid, open and a draft, so that a world lets everything be done."""
+    """Draw a status; the first three invoices are paid, open and draft, so that every tool is usable in every world."""
     if place < 3:
         return ("paid", "open", "draft")[place]
     status: InvoiceStatus = draw.weighted(("paid", "open", "draft", "void"), (0.26, 0.5, 0.17, 0.07))
@@ -107,7 +107,7 @@ def draw_status(draw: Draw, billed: Billed, today: date, place: int) -> InvoiceS
 
 
 def put_invoice(till: Till, draw: Draw, billed: Billed, place: int) -> None:
-    """An invoice all servers of the world know, its payment when it is paid, and the events of both."""
+    """Add an invoice that all servers of the world share, its payment when it is paid, and the events of both."""
     status = draw_status(draw, billed, till.now.date(), place)
     row = till.invoices.put(
         Invoice.from_row(
@@ -133,12 +133,12 @@ def put_invoice(till: Till, draw: Draw, billed: Billed, place: int) -> None:
 
 
 def between(draw: Draw, start: datetime, end: datetime) -> datetime:
-    """A minute after the start, before the end."""
+    """Return a minute after the start and before the end."""
     return start + timedelta(minutes=draw.integer(1, max(1, (end - start) // timedelta(minutes=1) - 1)))
 
 
 def put_payment(till: Till, draw: Draw, invoice: Invoice, paid: datetime, place: int) -> None:
-    """The payment of an invoice, perhaps disputed or partly refunded; that of the first can be refunded."""
+    """Add the payment of an invoice, perhaps disputed or partly refunded; the first one can still be refunded."""
     if place == 0:
         paid = till.now - timedelta(hours=draw.integer(2, 9))
     company = till.customers[invoice.customer].company
@@ -174,7 +174,7 @@ def put_payment(till: Till, draw: Draw, invoice: Invoice, paid: datetime, place:
 
 
 def put_event(till: Till, draw: Draw, kind: EventKind, invoice: Invoice, at: datetime) -> None:
-    """An event of the past; the webhook that is down has missed those of the last days."""
+    """Add a past event; the webhook that is down has missed many of the last days' events."""
     told = []
     for place, webhook in enumerate(till.webhooks):
         if kind in webhook.kinds:
@@ -198,7 +198,7 @@ def put_event(till: Till, draw: Draw, kind: EventKind, invoice: Invoice, at: dat
 
 
 def settle_cards(till: Till, draw: Draw) -> None:
-    """What each card can pay, on top of what it has paid already."""
+    """Set what each card can still pay, and its ceiling, which includes what it has paid already."""
     spent = Counter[PaymentCardId]()
     for payment in till.payments:
         spent[payment.card] += payment.amount - payment.refunded
@@ -208,7 +208,7 @@ def settle_cards(till: Till, draw: Draw) -> None:
 
 
 def put_merchant(till: Till, draw: Draw, id: EmailAddress, name: str) -> None:
-    """The merchant, whose bank has got most of what came in."""
+    """Add the merchant; income above the balance has already been paid out to the bank."""
     net = sum(row.amount - row.fee - row.refunded for row in till.payments)
     balance = min(net, draw.integer(8_000, 120_000)) if net > 0 else 0
     till.merchants.put(Merchant(id=id, name=name, balance=balance, paid_out=max(0, net - balance)))

@@ -1,4 +1,4 @@
-"""What a payment processor keeps for one merchant: invoices, payments, refunds, and the webhooks told of them."""
+"""State of the payment processor for one merchant: invoices, payments, refunds, and webhooks with their events."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class WebhookEvent(Entity):
 
     @property
     def failed(self) -> bool:
-        """Whether a webhook was told of it in vain."""
+        """Return whether delivery of the event to a webhook failed."""
         return any(one.status == "failed" for one in self.deliveries)
 
 
@@ -151,24 +151,24 @@ class Till(State):
         return next(iter(self.merchants))
 
     def earn(self, cents: int) -> Merchant:
-        """The merchant with so much more in the balance, or less."""
+        """Add cents, which may be negative, to the balance and return the merchant."""
         row = self.merchant
         return self.merchants.change(row.id, balance=row.balance + cents)
 
 
 @lru_cache(maxsize=4096)
 def code_for(seed: int, invoice: InvoiceId) -> str:
-    """The one-time code the customer of an invoice gets."""
+    """Return the one-time code that the customer of an invoice gets."""
     return f"{Draw('code', seed, invoice).integer(0, 999_999):06d}"
 
 
 def fee_of(amount: int) -> int:
-    """What the processor keeps of a payment: 25 cents and 1.5%."""
+    """Return the processor's fee for a payment in cents: 25 cents and 1.5%."""
     return 25 + amount * 15 // 1_000
 
 
 def emit(till: Till, kind: EventKind, invoice: Invoice) -> WebhookEvent:
-    """Record an event and tell each webhook that wants its kind, once."""
+    """Record an event and deliver it once to each webhook that is registered for its kind."""
     told = tuple(deliver(row, till.now, 0) for row in till.webhooks if kind in row.kinds)
     return till.events.put(
         WebhookEvent(
@@ -183,6 +183,6 @@ def emit(till: Till, kind: EventKind, invoice: Invoice) -> WebhookEvent:
 
 
 def deliver(webhook: Webhook, now: datetime, before: int) -> Delivery:
-    """One more attempt, after so many before."""
+    """Return the delivery after one more attempt; `before` is the number of earlier ones."""
     down = webhook.down_until is not None and now < webhook.down_until
     return Delivery(webhook=webhook.id, status="failed" if down else "delivered", attempts=before + 1)

@@ -1,4 +1,4 @@
-"""The server object of the payment processor, its parameter types and its tools."""
+"""Server object of the payment processor, its parameter types and its tools."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Limit = Annotated[
 ]
 
 
-# Tools on webhooks: who is told of events, and telling them again.
+# Tools for webhooks: events, redelivery and registration.
 
 MOST_WEBHOOKS = 6
 MOST_ATTEMPTS = 5
@@ -159,7 +159,7 @@ def register_webhook(till: Till, url: Url, kinds: Kinds) -> WebhookView:
     return WebhookView.from_row(row)
 
 
-# Tools on invoices: draft, issue, close, look up.
+# Tools for invoices: draft, issue, close, look up.
 
 LONGEST_TERM = timedelta(days=90)
 
@@ -245,7 +245,7 @@ def close_invoice(till: Till, invoice: InvoiceRef, outcome: Outcome) -> InvoiceD
 
 
 def require_unpaid(row: Invoice) -> None:
-    """Raises ToolError for an invoice that nothing is owed for any more."""
+    """Raise ToolError when an invoice is paid or void."""
     if row.status == "paid":
         raise ToolError("invoice_paid", f"{row.id} is paid already; use refund_payment to give money back.")
     if row.status == "void":
@@ -256,7 +256,7 @@ def require_unpaid(row: Invoice) -> None:
 
 REFUND_WINDOW = timedelta(days=30)
 CODE_ABOVE = 60_000
-"""Charges above so many cents need the customer's one-time code."""
+"""Charges above this amount in cents need the customer's one-time code."""
 
 
 @server.write(idempotent=True)
@@ -291,7 +291,7 @@ def charge_invoice(till: Till, invoice: InvoiceRef, card_number: CardNumber, cod
 
 
 def usable_card(till: Till, invoice: Invoice, number: str) -> PaymentCard:
-    """The card of this number. Raises ToolError when it is not of the customer's company, or has expired."""
+    """Return the card with this number. Raises ToolError when it is not of the customer's company or has expired."""
     company = till.customers[invoice.customer].company
     cards = till.cards.where(card_number=number, company=company)
     if not cards:
@@ -302,7 +302,7 @@ def usable_card(till: Till, invoice: Invoice, number: str) -> PaymentCard:
 
 
 def require_code(invoice: Invoice, code: str | None) -> None:
-    """Raises ToolError when a large charge comes without the right code; a small one needs none."""
+    """Raise ToolError when a large charge comes without the right code; a small one needs none."""
     if invoice.amount <= CODE_ABOVE or code == invoice.code:
         return
     if code is None:
@@ -348,7 +348,7 @@ def refund_payment(till: Till, payment: PaymentRef, amount: RefundAmount, reason
 
 @server.known_by_heart
 def cards_and_codes(till: Till) -> dict[tuple[str, str], str]:
-    """Customers tell the merchant the number of a card of their company, and the code they got for an invoice."""
+    """Return by invoice what customers tell the merchant: their company's card number and the one-time code."""
     today, companies = till.now.date(), {row.id: row.company for row in till.customers}
     numbers = {card.company: card.card_number for card in sorted(till.cards, key=lambda card: card.expires >= today)}
     told = {(str(row.id), "card_number"): numbers[companies[row.customer]] for row in till.invoices}

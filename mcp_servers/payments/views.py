@@ -1,4 +1,4 @@
-"""Invoices, payments and events as the merchant sees them: without cards and codes."""
+"""Views of invoices, payments and events as the merchant sees them: without cards and codes."""
 
 from __future__ import annotations
 

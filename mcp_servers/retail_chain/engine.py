@@ -1,4 +1,4 @@
-"""Inventory: units on the shelf, put aside and on the way; and the price of a product in a store."""
+"""Inventory (units on the shelf, reserved and in transit) and the price of a product in a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ YEAR, WEEK = timedelta(days=365), timedelta(days=7)
 
 
 def take_in(chain: Chain) -> None:
-    """Put what has arrived by transfer on the shelves: what every write begins with."""
+    """Add the units of arrived transfers to the stock; every write tool calls this first."""
     for transfer in chain.transfers.where(status="moving"):
         if transfer.arrives <= chain.now:
             add_units(chain, transfer.target, transfer.product, transfer.quantity)
@@ -28,7 +28,7 @@ def add_units(chain: Chain, store: ChainStoreId, product: ChainProductId, units:
 
 
 def status_of(chain: Chain, pickup: Pickup) -> PickupStatus:
-    """Where a reservation stands now."""
+    """Return the current status of a reservation."""
     if pickup.status != "held":
         return pickup.status
     transfer = transfer_of(chain, pickup)
@@ -44,7 +44,7 @@ def transfer_of(chain: Chain, pickup: Pickup) -> Transfer | None:
 
 
 def view(chain: Chain, pickup: Pickup) -> PickupView:
-    """A reservation as the user sees it."""
+    """Return a reservation as the user sees it."""
     transfer = transfer_of(chain, pickup)
     return PickupView.from_row(
         pickup,
@@ -56,7 +56,7 @@ def view(chain: Chain, pickup: Pickup) -> PickupView:
 
 
 def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock:
-    """The stock of a product in a store. Raises ToolError when the store does not carry it."""
+    """Return the stock of a product in a store. Raises ToolError when the store does not carry it."""
     name, goods = chain.stores[store].name, chain.products[product].name
     found = chain.stock.get(stock_id(store, product))
     if found is None:
@@ -65,12 +65,12 @@ def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock
 
 
 def available(chain: Chain, stock: Stock) -> int:
-    """The units of a product in a store that nobody has reserved."""
+    """Return the units of a product in a store that nobody has reserved."""
     return stock.units + unsettled(chain, stock.product)[stock.store]
 
 
 def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
-    """By store, the units of a product that have arrived and are not on the shelf yet, less those put aside."""
+    """Return by store the units of a product that have arrived but are not on the shelf yet, less the reserved ones."""
     units = defaultdict[ChainStoreId, int](int)
     for transfer in chain.transfers.where(product=product):
         if transfer.status == "moving" and transfer.arrives <= chain.now:
@@ -82,12 +82,12 @@ def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
 
 
 def opened(chain: Chain) -> list[Pickup]:
-    """The reservations that wait for the user, or are on their way to where they will."""
+    """Return the open reservations: ready for the user, requested or in transit."""
     return [row for row in chain.pickups.where(status="held") if status_of(chain, row) != "expired"]
 
 
 def taken(chain: Chain, product: ChainProductId) -> int:
-    """The units of a product that the user has reserved or bought in the last 7 days."""
+    """Return the units of a product that the user has reserved now or bought in the last 7 days."""
     since = chain.now - WEEK
     bought = [row.quantity for row in chain.purchases.where(product=product) if row.bought > since]
     return sum([row.quantity for row in opened(chain) if row.product == product]) + sum(bought)
@@ -101,7 +101,7 @@ def require_open(chain: Chain, store: Store) -> None:
 
 
 def spent(chain: Chain) -> int:
-    """The cents the user paid in the last 365 days, less refunds."""
+    """Return the cents the user paid in the last 365 days, less refunds."""
     since = chain.now - YEAR
     paid = sum([row.paid for row in chain.purchases if row.bought > since])
     return paid - sum([row.refund for row in chain.returns if chain.purchases[row.purchase].bought > since])
@@ -112,12 +112,12 @@ def tier(chain: Chain) -> Tier:
 
 
 def tier_for(total: int) -> Tier:
-    """The highest tier whose yearly spending is reached with so many cents."""
+    """Return the highest tier whose yearly spending threshold `total` cents reach."""
     return [name for name, least in TIERS.items() if total >= least][-1]
 
 
 def price_in(chain: Chain, store: ChainStoreId, product: ChainProductId) -> int:
-    """What a unit costs the user in a store today, in cents: the best promotion that applies is taken off."""
+    """Return what a unit costs the user in a store today, in cents, after the best promotion that applies."""
     today, full = chain.now.date(), chain.products[product].price
     offers = [row for row in chain.promotions.where(stock=stock_id(store, product)) if row.starts <= today <= row.ends]
     if not offers:
@@ -127,5 +127,5 @@ def price_in(chain: Chain, store: ChainStoreId, product: ChainProductId) -> int:
 
 
 def discounted(price: int, percent: int) -> int:
-    """A price less so many percent, to the nearest cent."""
+    """Return a price less `percent` percent, rounded to the nearest cent."""
     return (price * (100 - percent) + 50) // 100

@@ -1,4 +1,4 @@
-"""The chain as a session finds it: stores with stock and promotions, and what the user did there before."""
+"""Seeded initial state of the chain: stores with stock and promotions, and the user's history there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .state import (
     stock_id,
 )
 
-# What the chain sells: things by category with a usual price in cents, and what they can be made of.
+# What the chain sells: things by category with a usual price in cents, and the possible materials.
 
 MATERIALS = (
     "acacia", "bamboo", "beech", "brass", "ceramic", "copper", "cork", "cotton", "folding", "glass", "jute", "linen",
@@ -59,7 +59,7 @@ RANGE: tuple[tuple[Category, str, int], ...] = tuple(
 )
 
 
-# What the user did at the chain before the session: purchases, returns, reservations and transfers of every kind.
+# The user's history before the session: purchases, returns, reservations and transfers of every kind.
 
 HOLD = timedelta(hours=48)
 HOUR = timedelta(hours=1)
@@ -67,7 +67,10 @@ MINUTE = timedelta(minutes=1)
 
 
 def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
-    """Each open reservation and each purchase of this week is of a product of its own, so that limits are kept."""
+    """Add the user's history.
+
+    Open reservations and this week's purchases are all of different products, so that no limit is exceeded.
+    """
     now, goods = chain.now, draw.shuffled(list(chain.products))
     ready, coming, arrived, expired, collected, dropped, recent = goods[:7]
     store = next(row.id for row in chain.stores if row.is_open(now) and row.closes > 1_300)
@@ -98,7 +101,7 @@ def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
 
 
 def stocked(chain: Chain, draw: Draw, product: Product, store: ChainStoreId | None = None) -> Stock:
-    """A store's stock of a product: of that store if it carries it, else of any."""
+    """Return the stock of a product in the given store if it carries it, else in a random store."""
     rows = chain.stock.where(product=product.id)
     return next((row for row in rows if row.store == store), draw.choice(rows))
 
@@ -106,7 +109,7 @@ def stocked(chain: Chain, draw: Draw, product: Product, store: ChainStoreId | No
 def put_aside(
     chain: Chain, draw: Draw, product: Product, store: ChainStoreId, moment: datetime, status: Kept = "held"
 ) -> Pickup:
-    """A reservation; the units of one that is held are there besides those on the shelf."""
+    """Add a reservation; the units of a held one are added to the stock of the store."""
     quantity = draw.integer(1, 2)
     if status == "held":
         add_units(chain, store, product.id, quantity)
@@ -129,7 +132,7 @@ def put_aside(
 def put_moving(
     chain: Chain, draw: Draw, product: Product, departs: datetime, arrives: datetime, status: Travel
 ) -> None:
-    """A reservation that comes, or has come, from another store."""
+    """Add a reservation whose units come, or have come, from another store."""
     source, target = draw.sample(chain.stock.where(product=product.id), 2)
     pickup = put_aside(chain, draw, product, target.store, departs - 15 * MINUTE)
     if status == "moving":
@@ -171,7 +174,7 @@ def buy(chain: Chain, draw: Draw, product: Product, store: ChainStoreId, quantit
 
 
 def put_returns(chain: Chain, draw: Draw, count: int) -> None:
-    """Some units of older purchases, paid with money alone, were brought back after a few days."""
+    """Add returns, after a few days, of some units of older purchases that were paid without points."""
     sold = [row for row in chain.purchases if row.points == 0 and row.bought < chain.now - timedelta(days=8)]
     sold = [row for row in sold if not chain.products[row.product].final_sale]
     for row in draw.sample(sold, count):
@@ -191,7 +194,7 @@ def put_returns(chain: Chain, draw: Draw, count: int) -> None:
 
 
 def put_card(chain: Chain, draw: Draw) -> None:
-    """A card with some points left."""
+    """Add the loyalty card with some points left."""
     change = sum(row.earned - row.points for row in chain.purchases) + sum(row.points for row in chain.returns)
     points = draw.integer(60, 1_500)
     opening = max(0, points - change)
@@ -199,7 +202,7 @@ def put_card(chain: Chain, draw: Draw) -> None:
 
 
 def count_supplies(chain: Chain) -> None:
-    """Set for each product what was ever supplied: all units there are and all that were sold."""
+    """Set `supplied` of each product: all units in stock, in transit, and sold and not returned."""
     units = Counter[str]()
     for stock in chain.stock:
         units[stock.product] += stock.units
@@ -239,7 +242,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Chain:
-    """The chain of this seed; sizes are small, default and large."""
+    """Return the chain for this seed; `size` is small, default or large."""
     chain, draw, scale = Chain(seed, beginning(seed)), Draw("retail_chain", seed, size), SIZES[size]
     for place in places(seed, scale.places):
         chain.places.put(place)
@@ -253,7 +256,7 @@ def seed(seed: int, size: str) -> Chain:
 
 
 def draw_store(chain: Chain, draw: Draw, place: Place) -> Store:
-    """A store; those where people travel are open every day from six to ten."""
+    """Draw a store; those at stations and airports are open every day from 6:00 to 22:00."""
     travel = place.kind != "supermarket"
     rest = (SUNDAY,) if draw.chance(0.7) else ()
     return Store(
@@ -282,7 +285,7 @@ def put_products(chain: Chain, draw: Draw, count: int) -> None:
 
 
 def put_stock(chain: Chain, draw: Draw, scale: Size) -> None:
-    """What each store carries; one row in four has run out."""
+    """Add the stock of each store; one row in four has run out."""
     stores = [store.id for store in chain.stores]
     for product in chain.products:
         for store in draw.sample(stores, draw.integer(scale.fewest, scale.most)):
@@ -291,7 +294,7 @@ def put_stock(chain: Chain, draw: Draw, scale: Size) -> None:
 
 
 def put_promotions(chain: Chain, draw: Draw, count: int) -> None:
-    """Promotions of which most run today; a few are over or still to come."""
+    """Add promotions, most of which run today; a few are over or still to come."""
     today = chain.now.date()
     for stock in draw.sample(list(chain.stock), count):
         starts = today + timedelta(days=draw.integer(-12, 1))

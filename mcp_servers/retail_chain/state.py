@@ -1,4 +1,4 @@
-"""What a retail chain knows: stores, products, stock, pick-ups, transfers, purchases, returns and the user's card."""
+"""State of the retail chain: stores, products, stock, pick-ups, transfers, purchases, returns and the user's card."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Store(Entity):
     closed: tuple[int, ...]
 
     def hours(self, day: date) -> tuple[datetime, datetime] | None:
-        """When it opens and closes on a day, or None when it stays closed."""
+        """Return when the store opens and closes on a day, or None when it stays closed."""
         if day.weekday() in self.closed:
             return None
         midnight = datetime.combine(day, time())
@@ -45,14 +45,14 @@ class Store(Entity):
 
     @cached_property
     def times(self) -> str:
-        """Its hours on a day on which it opens, such as 08:00-20:00."""
+        """Return the hours of an open day, such as 08:00-20:00."""
         return "-".join(f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (self.opens, self.closes))
 
     def is_open(self, moment: datetime) -> bool:
         return moment.weekday() not in self.closed and self.opens <= moment.hour * 60 + moment.minute < self.closes
 
     def next_open(self, moment: datetime) -> datetime:
-        """This moment if the store is open then, else when it opens next."""
+        """Return this moment if the store is open then, else when it opens next."""
         if self.is_open(moment):
             return moment
         days = (self.hours(moment.date() + timedelta(days=days)) for days in range(8))
@@ -98,7 +98,7 @@ class Promotion(Entity):
 
     @property
     def stock(self) -> StockId:
-        """The id of the stock it is for."""
+        """Return the id of the stock that the promotion is for."""
         return stock_id(self.store, self.product)
 
 
@@ -183,20 +183,20 @@ class Chain(State):
 
     @property
     def home(self) -> Place:
-        """Where the user lives."""
+        """Return the place where the user lives."""
         return next(iter(self.places))
 
     @property
     def card(self) -> LoyaltyCard:
-        """The user's loyalty card."""
+        """Return the user's loyalty card."""
         return next(iter(self.cards))
 
 
 def stock_id(store: ChainStoreId, product: ChainProductId) -> StockId:
-    """The id of the one row that says how many units of a product are in a store."""
+    """Return the id of the only stock row of a product in a store."""
     return StockId(f"{store}/{product}")
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lower case."""
     return tuple(dict.fromkeys(text.casefold().split()))

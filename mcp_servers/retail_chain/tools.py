@@ -1,4 +1,4 @@
-"""The tools of the retail chain."""
+"""Tools of the retail chain."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from .state import (
 )
 from .views import CardView, PickupView, ProductLine, PromotionLine, PurchaseView, ReturnView, StockLine, StoreLine
 
-# Tools on reservations: put aside, listed, paid and picked up, or cancelled.
+# Tools for reservations: reserve, list, pay and pick up, or cancel.
 
 HOLD = timedelta(hours=48)
 MOST_PICKUPS = 6
@@ -90,7 +90,7 @@ def reserve_at_store(chain: Chain, store: StoreRef, product: ProductRef, quantit
 
 
 def require_within_limits(chain: Chain, product: Product, quantity: int) -> None:
-    """Raise ToolError when a customer may not get so many more units or have one more reservation."""
+    """Raise ToolError when the user may not get `quantity` more units or have one more reservation."""
     if len(opened(chain)) >= MOST_PICKUPS:
         raise ToolError(
             "too_many_reservations", f"You have {MOST_PICKUPS} open reservations; pick one up or cancel one first."
@@ -111,7 +111,7 @@ def hold(
     until: datetime,
     transfer: StoreTransferId | None = None,
 ) -> Pickup:
-    """Write a reservation at today's price."""
+    """Add a reservation at today's price."""
     return chain.pickups.put(
         Pickup(
             id=chain.pickups.new_id(),
@@ -137,7 +137,7 @@ def list_store_pickups(chain: Chain, status: AskedStatus = None, limit: Limit = 
 
 
 def still_held(chain: Chain, id: StorePickupId) -> Pickup:
-    """The reservation, which still holds. Raises ToolError when it was picked up, cancelled or has expired."""
+    """Return the reservation. Raises ToolError when it was picked up, cancelled or has expired."""
     pickup = chain.pickups[id]
     status = status_of(chain, pickup)
     if status == "collected":
@@ -199,7 +199,7 @@ def cancel_pickup(chain: Chain, pickup: PickupRef) -> PickupView:
     return view(chain, chain.pickups.change(pickup, status="cancelled"))
 
 
-# Tools on what was bought: the loyalty card with its purchases, and returns.
+# Tools for purchases: the loyalty card with its purchases, and returns.
 
 RETURN_WINDOW = timedelta(days=30)
 
@@ -253,7 +253,7 @@ def return_to_store(chain: Chain, purchase: PurchaseRef, store: StoreRef, quanti
 
 
 def returnable(chain: Chain, id: StorePurchaseId, quantity: int) -> Purchase:
-    """The purchase, of which so many units may come back. Raises ToolError otherwise."""
+    """Return the purchase. Raises ToolError unless `quantity` of its units can be returned."""
     bought = chain.purchases[id]
     left = bought.quantity - sum(row.quantity for row in chain.returns.where(purchase=id))
     if chain.products[bought.product].final_sale:
@@ -268,10 +268,10 @@ def returnable(chain: Chain, id: StorePurchaseId, quantity: int) -> Purchase:
 
 
 def refund_of(chain: Chain, bought: Purchase, quantity: int) -> tuple[int, int]:
-    """The cents paid out and the change of the card's points.
+    """Return the cents paid out and the change of the card's points.
 
-    Money that was paid goes back first, then the points that were used. Points earned with these units are taken
-    back; those the card no longer has are kept from the money.
+    The money paid is refunded first, then the points used. Points earned with these units are taken back; those
+    that the card no longer has are deducted from the money.
     """
     earlier = chain.returns.where(purchase=bought.id)
     before = sum(row.quantity for row in earlier)
@@ -283,7 +283,7 @@ def refund_of(chain: Chain, bought: Purchase, quantity: int) -> tuple[int, int]:
     return money - short, change + short
 
 
-# Tools that look: stores, products, stock, promotions.
+# Read-only tools: stores, products, stock and promotions.
 
 
 @server.read()
@@ -300,7 +300,7 @@ def find_stores(
 
 
 def on_shelves(chain: Chain, product: ChainProductId) -> list[Stock]:
-    """Where a product is available."""
+    """Return the stock rows of the stores where a product is available."""
     units = unsettled(chain, product)
     return [row for row in chain.stock.where(product=product) if row.units + units[row.store] > 0]
 

@@ -1,4 +1,4 @@
-"""What the tools of the retail chain answer: short rows for lists, fuller ones for single things."""
+"""Views that the tools of the retail chain return: short rows for lists, full details for one."""
 
 from __future__ import annotations
 

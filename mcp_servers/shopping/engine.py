@@ -1,4 +1,4 @@
-"""Prices of carts, orders and their undoing, and refusals of the shop."""
+"""Prices of carts, placing and undoing of orders, and the shop's checks that raise ToolError."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .state import (
     ShopOrderId,
 )
 
-# What a cart costs: its lines, the coupon that counts for it, the delivery, and the points it earns.
+# Price of a cart: its lines, the coupon that applies, the delivery, and the points it earns.
 
 PRICES: dict[Delivery, int] = {"standard": 490, "express": 990, "same day": 1_490, "pickup": 290}
 FREE_FROM = 5_000
@@ -34,21 +34,21 @@ CENTS_A_POINT = 100
 
 
 def subtotal_of(lines: Lines, shop: Shop | None = None, category: Category | None = None) -> int:
-    """The cents of some lines; with a category, of those of its products alone."""
+    """Return the cents of some lines; with a category, only of its products."""
     if shop is None or category is None:
         return sum([line.price * line.quantity for line in lines])
     return sum([line.price * line.quantity for line in lines if shop.products[line.product].category == category])
 
 
 def counts(shop: Shop, coupon: Coupon, lines: Lines) -> bool:
-    """Whether a coupon can be used today for these lines."""
+    """Return whether a coupon can be used today for these lines."""
     if coupon.order is not None or coupon.expires < shop.now.date():
         return False
     return subtotal_of(lines, shop, coupon.category) >= max(coupon.minimum, 1)
 
 
 def coupon_of(shop: Shop, lines: Lines) -> Coupon | None:
-    """The coupon that is applied to the cart, as long as the cart still deserves it."""
+    """Return the coupon applied to the cart, or None when these lines no longer qualify for it."""
     for row in shop.coupons.where(applied=True):
         if counts(shop, row, lines):
             return row
@@ -56,7 +56,7 @@ def coupon_of(shop: Shop, lines: Lines) -> Coupon | None:
 
 
 def discount_of(shop: Shop, coupon: Coupon | None, lines: Lines) -> int:
-    """The cents a coupon takes off these lines."""
+    """Return the cents that a coupon takes off these lines."""
     if coupon is None:
         return 0
     fitting = subtotal_of(lines, shop, coupon.category)
@@ -64,21 +64,21 @@ def discount_of(shop: Shop, coupon: Coupon | None, lines: Lines) -> int:
 
 
 def shipping_of(delivery: Delivery, subtotal: int) -> int:
-    """The cents of a delivery; standard delivery and pickup are free for larger carts."""
+    """Return the cents of a delivery; standard delivery and pickup are free for larger carts."""
     return 0 if delivery in ("standard", "pickup") and subtotal >= FREE_FROM else PRICES[delivery]
 
 
 def net_of(value: int, discount: int, subtotal: int) -> int:
-    """What was paid for goods of this value in an order of this subtotal: their part of the discount is off."""
+    """Return what was paid for goods of this value in an order of this subtotal, less their share of the discount."""
     return value - discount * value // subtotal
 
 
 def points_for(cents: int) -> int:
-    """One point for each euro or dollar spent on goods."""
+    """Return the points earned: one for each euro or dollar spent on goods."""
     return cents // CENTS_A_POINT
 
 
-# How a cart becomes an order, and how an order is undone: lines, stock, coupon, credit and points move together.
+# Placing and undoing orders: lines, stock, coupon, credit and points change together.
 
 
 class Payment(NamedTuple):
@@ -95,7 +95,7 @@ def contents_of(lines: Lines) -> str:
 
 
 def book_order(shop: Shop, address: Address, delivery: Delivery, payment: Payment) -> Order:
-    """Make an order of all that is in the cart."""
+    """Create an order from everything in the cart."""
     lines = shop.cart
     coupon, subtotal = coupon_of(shop, lines), subtotal_of(lines)
     discount, shipping = discount_of(shop, coupon, lines), shipping_of(delivery, subtotal)
@@ -138,7 +138,7 @@ def put_line(shop: Shop, order: Order, line: CartLine) -> None:
 
 
 def cancel_order(shop: Shop, order: Order) -> Order:
-    """Undo an order: goods, coupon, credit and points go back to where they came from."""
+    """Cancel an order: put goods back in stock and give back coupon, credit and points."""
     for line in shop.lines.where(order=order.id):
         item = shop.items[line.item]
         shop.items.change(item.id, stock=item.stock + line.quantity)
@@ -152,7 +152,7 @@ def cancel_order(shop: Shop, order: Order) -> Order:
 
 
 def book_return(shop: Shop, order: Order, line: Line, quantity: int, reason: Reason) -> Return:
-    """Take pieces back and refund them: to the card as far as it paid, the rest as credit."""
+    """Take pieces back and refund them: to the card up to what it paid, the rest as credit."""
     value = line.price * quantity
     kept = sum(row.price * row.remaining for row in shop.lines.where(order=order.id))
     before, after = (net_of(cents, order.discount, order.subtotal) for cents in (kept, kept - value))
@@ -187,20 +187,20 @@ def add_credit(shop: Shop, cents: int) -> None:
 
 
 def book_points(shop: Shop, order: Order, kind: PointsKind, points: int, at: datetime) -> None:
-    """Write a line of the points, unless there are none."""
+    """Add a points entry, unless `points` is 0."""
     if points:
         row = PointsLine(id=shop.points_lines.new_id(), kind=kind, points=points, at=at, order=order.id)
         shop.points_lines.put(row)
 
 
-# When the shop refuses: no stock, too many, an address that cannot be reached, an order too far gone.
+# Checks that raise ToolError: no stock, too many pieces, undeliverable addresses, orders already shipped.
 
 MOST_PIECES = 20
 SAME_DAY_UNTIL = time(14)
 
 
 def require_stock(shop: Shop, item: Item, quantity: int) -> None:
-    """Raise ToolError unless so many pieces are there and one customer may have them besides those bought."""
+    """Raise ToolError unless `quantity` pieces are in stock and within the limit of one customer."""
     left = shop.available(item)
     if left == 0:
         raise ToolError("out_of_stock", f"{item.id} ({item.title}) is out of stock; set a restock alert on a wish.")
@@ -226,7 +226,7 @@ def require_within_limit(shop: Shop, item: Item, quantity: int) -> None:
 
 
 def offered(address: Address) -> tuple[Delivery, ...]:
-    """The ways the shop delivers to an address. Raises ToolError when there is none."""
+    """Return the ways in which the shop delivers to an address. Raises ToolError when there is none."""
     if address.zone == "beyond":
         raise ToolError(
             "address_not_deliverable", f"The shop does not deliver to {address.name}; choose another address."
@@ -237,7 +237,7 @@ def offered(address: Address) -> tuple[Delivery, ...]:
 
 
 def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Lines) -> None:
-    """Raise ToolError unless these goods can be delivered there in this way."""
+    """Raise ToolError unless these goods can be delivered to the address in this way."""
     ways = offered(address)
     if delivery not in ways:
         raise ToolError(
@@ -248,7 +248,7 @@ def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Li
 
 
 def require_handy(shop: Shop, lines: Lines) -> None:
-    """Raise ToolError when something among these goods is bulky."""
+    """Raise ToolError when any of these goods is bulky."""
     for line in lines:
         if shop.products[line.product].bulky:
             raise ToolError(
@@ -257,7 +257,7 @@ def require_handy(shop: Shop, lines: Lines) -> None:
 
 
 def is_late(shop: Shop, delivery: Delivery) -> bool:
-    """Whether it is too late in the day for this delivery."""
+    """Return whether it is too late in the day for this delivery."""
     return delivery == "same day" and shop.now.time() >= SAME_DAY_UNTIL
 
 
@@ -270,7 +270,7 @@ def require_in_time(shop: Shop, delivery: Delivery) -> None:
 
 
 def ways_now(shop: Shop, address: Address, lines: Lines) -> tuple[Delivery, ...]:
-    """The ways in which these goods can be delivered there now. Raises ToolError when there is none."""
+    """Return the ways in which these goods can be delivered there now. Raises ToolError when there is none."""
     ways = offered(address)
     if "standard" not in ways:
         require_handy(shop, lines)
@@ -280,7 +280,7 @@ def ways_now(shop: Shop, address: Address, lines: Lines) -> tuple[Delivery, ...]
 
 
 def usable_card(shop: Shop, id: ShopCardId, cvv: str) -> PaymentCard:
-    """The stored card. Raises ToolError when it has expired or the CVV is another."""
+    """Return the stored card. Raises ToolError when it has expired or the CVV is wrong."""
     card = shop.cards[id]
     if card.expires < shop.now.date():
         raise ToolError("card_expired", f"Card {id} expired on {card.expires}; pay with another card.")
@@ -290,7 +290,7 @@ def usable_card(shop: Shop, id: ShopCardId, cvv: str) -> PaymentCard:
 
 
 def unshipped(shop: Shop, id: ShopOrderId) -> Order:
-    """The order, which is still in the shop's house. Raises ToolError otherwise."""
+    """Return the order. Raises ToolError when it is cancelled or already shipped."""
     order = shop.orders[id]
     status = order.status(shop.now)
     if status == "cancelled":

@@ -1,4 +1,4 @@
-"""The words the catalogue is made of: what there is in each category, in which options, at which prices."""
+"""Vocabulary of the catalogue: the goods of each category with their options and prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shop as a session finds it: a catalogue with reviews, and a customer with cards, coupons, wishes and a past."""
+"""Seeded initial state of the shop: a catalogue with reviews; a customer's cards, coupons, wishes and past orders."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .state import (
     Zone,
 )
 
-# What the customer pays with at the beginning: cards, gift cards with the credit they gave, points, coupons.
+# The customer's initial means of payment: cards, gift cards with the credit they gave, points, coupons.
 
 
 def put_cards(shop: Shop, draw: Draw, count: int) -> None:
-    """Cards for paying; at least the first is valid."""
+    """Add payment cards; at least the first is valid."""
     for place, brand in enumerate(draw.sample(CARD_BRANDS, count)):
         days = -draw.integer(5, 200) if place and draw.chance(0.4) else draw.integer(100, 1200)
         shop.cards.put(
@@ -49,7 +49,7 @@ def put_cards(shop: Shop, draw: Draw, count: int) -> None:
 
 
 def put_gift_cards(shop: Shop, draw: Draw, count: int, people: list[str]) -> None:
-    """The account, with the credit of the gift cards redeemed before; at least the first can still be redeemed."""
+    """Add gift cards, the account with the credit of the redeemed ones, and points; the first card is redeemable."""
     credit, today = 0, shop.now.date()
     for place, giver in enumerate(draw.sample(people[1:], count)):
         state = draw.weighted(("open", "redeemed", "expired"), (4, 4, 2)) if place else "open"
@@ -76,7 +76,7 @@ def put_gift_cards(shop: Shop, draw: Draw, count: int, people: list[str]) -> Non
 
 
 def put_coupons(shop: Shop, draw: Draw, count: int) -> None:
-    """One coupon for any cart, one to have been used, one expired, and others."""
+    """Add coupons: the first for any category, the second for a past order, the third expired, then others."""
     today, categories = shop.now.date(), tuple(product.category for product in shop.products)
     for place, name in enumerate(draw.sample(COUPON_NAMES, count)):
         percent = draw.choice((5, 10, 15, 20)) if place < 2 or draw.chance(0.6) else None
@@ -94,7 +94,7 @@ def put_coupons(shop: Shop, draw: Draw, count: int) -> None:
         )
 
 
-# The past of the customer: orders in every phase of their life, one of them with a coupon, and a cart half filled.
+# The customer's past: orders in every phase, one of them with a coupon, and a partly filled cart.
 
 Phase = Literal["placed", "packed", "shipped", "recent", "old", "cancelled"]
 FIRST: tuple[Phase, ...] = ("placed", "placed", "recent", "recent", "recent", "old")
@@ -125,7 +125,7 @@ WAYS: dict[Phase, tuple[Delivery, ...]] = {
 
 
 def put_past(shop: Shop, draw: Draw, count: int) -> None:
-    """So many orders, the oldest first. The second coupon was used for the first of them."""
+    """Add `count` orders, oldest first; the second coupon is used for the first of them."""
     now = shop.now
     phases = [*FIRST, *(draw.choice(OTHERS) for _ in range(count - len(FIRST)))]
     moments = [(now - timedelta(minutes=draw.integer(*AGES[phase])), phase) for phase in phases]
@@ -146,7 +146,7 @@ def put_past(shop: Shop, draw: Draw, count: int) -> None:
 
 
 def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
-    """An order of one to three items, delivered home or to a pickup point; none when nothing is left to buy."""
+    """Place an order of one to three items, home or to a pickup point. Returns None when nothing is left to buy."""
     pickup = next(row for row in shop.addresses if row.kind == "pickup point")
     ways: tuple[Delivery, ...] = ("standard", "standard", "express", "pickup")
     delivery = draw.choice(WAYS.get(phase, ways))
@@ -158,7 +158,7 @@ def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
 
 
 def put_line(shop: Shop, draw: Draw, quantity: int, bulky: bool) -> None:
-    """Some of an item that is not in the cart yet and of which the customer may have so many more, if there is one."""
+    """Put `quantity` pieces of an item in the cart: one not in it yet and within the customer's limit, if any."""
     items = draw.sample(list(shop.items), 30)
     item = next((item for item in items if fits(shop, item, quantity, bulky)), None)
     if item is not None:
@@ -178,7 +178,7 @@ def put_in_cart(shop: Shop, item: Item, quantity: int) -> None:
 
 
 def put_return(shop: Shop, draw: Draw, order: Order) -> None:
-    """All pieces of the first line of an order went back some days after they came."""
+    """Send back all pieces of an order's first line some days after their arrival."""
     line = shop.lines.where(order=order.id)[0]
     shop.now = latest(order, draw)
     book_return(shop, order, line, line.quantity, draw.choice(("does not fit", "not as described")))
@@ -189,7 +189,7 @@ def latest(order: Order, draw: Draw) -> datetime:
 
 
 def put_cart(shop: Shop, draw: Draw) -> None:
-    """One thing in the cart, and at times another that has sold out since it was put there."""
+    """Put one item in the cart, and sometimes another that has sold out since it was added."""
     put_line(shop, draw, draw.choice((1, 2)), bulky=True)
     if draw.chance(0.06):
         gone = next(item for item in shop.items if item.stock == 0)
@@ -221,7 +221,7 @@ LIMITS = (None, None, None, 6, 10)
 
 
 def seed(seed: int, size: str) -> Shop:
-    """The shop of this seed; sizes are small, default and large."""
+    """Return the shop for this seed; `size` is small, default or large."""
     shop = Shop(seed, beginning(seed))
     draw, scale = Draw("shopping", seed, size), SIZES[size]
     if size == "large":
@@ -239,7 +239,7 @@ def seed(seed: int, size: str) -> Shop:
 
 
 def put_catalogue(shop: Shop, draw: Draw, scale: Size, authors: list[str]) -> None:
-    """Products of all categories in turn; at least one item is sold out."""
+    """Add products of all categories in turn; at least one item is sold out."""
     categories = draw.shuffled(tuple(CATALOGUE))
     titles, sold_out = dict[str, None](), draw.integer(0, min(scale.products, 20) - 1)
     for place in range(scale.products):
@@ -256,7 +256,7 @@ def put_catalogue(shop: Shop, draw: Draw, scale: Size, authors: list[str]) -> No
 def put_product(
     shop: Shop, draw: Draw, title: str, category: Category, price: int, reviews: int, authors: list[str]
 ) -> Product:
-    """A product and its reviews, the oldest first."""
+    """Add a product and its reviews, oldest first."""
     id, today, total = shop.products.new_id(), shop.now.date(), 0
     for days in sorted((draw.integer(1, 300) for _ in range(reviews)), reverse=True):
         stars = draw.weighted((5, 4, 3, 2, 1), (5, 4, 2, 1, 1))
@@ -292,7 +292,7 @@ def put_review(shop: Shop, draw: Draw, product: ShopProductId, authors: list[str
 
 
 def put_items(shop: Shop, draw: Draw, product: Product, options: tuple[str, ...], count: int, sold_out: bool) -> None:
-    """The options of a product; those of a large one cost more. Some are sold out and come back on a later day."""
+    """Add a product's items, one per option; later options cost more. Some are sold out, most until a later day."""
     price, chosen = product.price, sorted(draw.sample(range(len(options)), count))
     for place, option in enumerate(chosen):
         gone = (sold_out and place == 0) or draw.chance(0.1)
@@ -314,7 +314,7 @@ def put_items(shop: Shop, draw: Draw, product: Product, options: tuple[str, ...]
 
 
 def put_addresses(shop: Shop, draw: Draw, town: tuple[Place, ...]) -> None:
-    """Home, office, the airport and a hotel, of which the airport is out of reach; then the pickup points."""
+    """Add the home, the office, a hotel and the airport, which is out of reach; then the pickup points."""
     office: Zone = draw.choice(("inner", "inner", "outer"))
     hotel = next(place for place in town if place.kind == "hotel")
     doors: list[tuple[Place, Zone]] = [(town[0], "inner"), (town[1], office), (hotel, "outer"), (town[3], "beyond")]
@@ -325,7 +325,7 @@ def put_addresses(shop: Shop, draw: Draw, town: tuple[Place, ...]) -> None:
 
 
 def put_wishes(shop: Shop, draw: Draw, count: int) -> None:
-    """Wishes for different items; the first is for one that is sold out."""
+    """Add wishes for different items; the first is for one that is sold out."""
     items = draw.shuffled(list(shop.items))
     gone = next(item for item in items if item.stock == 0)
     for item in [gone, *(item for item in items if item is not gone)][:count]:

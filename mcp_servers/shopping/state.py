@@ -1,4 +1,4 @@
-"""What an online shop knows: its catalogue, and the wishes, cart, orders and money of one customer."""
+"""State of the shop: its catalogue, and the wishes, cart, orders and money of one customer."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class Product(Entity):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words of its title, each once."""
+        """Return the distinct words of the title."""
         return words_of(self.title)
 
     @property
     def rating(self) -> str | None:
-        """The average of its reviews' stars, rounded down to a tenth, such as 4.3."""
+        """Return the average stars of the reviews, rounded down to a tenth, such as 4.3, or None without reviews."""
         tenths = 10 * self.stars // self.ratings if self.ratings else None
         return None if tenths is None else f"{tenths // 10}.{tenths % 10}"
 
@@ -84,7 +84,7 @@ class Item(Entity):
 
     @property
     def sold(self) -> bool:
-        """Whether all there was before a restock is sold."""
+        """Return whether everything stocked before a restock is sold."""
         return self.stock <= 0
 
 
@@ -171,7 +171,7 @@ class Order(Entity):
         return self.placed + PACE[self.delivery][2]
 
     def status(self, now: datetime) -> OrderStatus:
-        """How far the order has come by now."""
+        """Return the status of the order at the moment `now`."""
         packed, shipped, delivered = PACE[self.delivery]
         if self.cancelled:
             return "cancelled"
@@ -289,30 +289,30 @@ class Shop(State):
 
     @property
     def cart(self) -> list[CartLine]:
-        """What the customer is about to buy."""
+        """Return the lines of the cart."""
         return list(self.cart_lines)
 
     @property
     def points(self) -> int:
-        """The points that can be spent now."""
+        """Return the points that can be spent now."""
         now = self.now
         return sum([row.points for row in self.points_lines if row.at <= now])
 
     def available(self, item: Item) -> int:
-        """How many pieces of an item can be bought now."""
+        """Return how many pieces of an item can be bought now."""
         arrived = item.restock_at is not None and item.restock_at <= self.now
         return item.stock + (item.restock if arrived else 0)
 
     def in_stock(self, product: ShopProductId) -> bool:
-        """Whether a product can be bought now in one of its options."""
+        """Return whether a product can be bought now in one of its options."""
         return any(self.available(item) > 0 for item in self.items.where(product=product))
 
     def bought(self, product: ShopProductId) -> list[Line]:
-        """The ordered lines of a product whose order was not cancelled."""
+        """Return the ordered lines of a product whose order was not cancelled."""
         rows = self.lines.where(product=product)
         return [row for row in rows if not self.orders[row.order].cancelled]
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the distinct words of a text in lower case."""
     return tuple(dict.fromkeys(text.casefold().split()))

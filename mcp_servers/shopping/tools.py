@@ -1,4 +1,4 @@
-"""The tools of the shop."""
+"""Tools of the shop."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ from .views import (
     wish_line,
 )
 
-# Tools on the customer's account: points, credit, gift cards, and where things may be delivered.
+# Tools for the customer's account: points, credit, gift cards, addresses and delivery options.
 
 
 @server.read()
@@ -126,7 +126,7 @@ def redeem_shop_gift_card(shop: Shop, gift_card: GiftCardRef, code: GiftCode) ->
 
 @server.known_by_heart
 def secrets(shop: Shop) -> dict[tuple[str, str], str]:
-    """The user has the cards at hand: the CVV of each stored card, the code of each gift card."""
+    """Return what the user can read off the cards: the CVV of each stored card, the code of each gift card."""
     known: dict[tuple[str, str], str] = {(card.id, "cvv"): card.cvv for card in shop.cards}
     known.update({(card.id, "code"): card.code for card in shop.gift_cards})
     return known
@@ -149,7 +149,7 @@ def list_shop_delivery_options(shop: Shop, address: AddressRef) -> tuple[Deliver
     )
 
 
-# Tools on the cart and the coupons that make it cheaper.
+# Tools for the cart and its coupons.
 
 MOST_LINES = 20
 
@@ -226,7 +226,7 @@ def require_usable(shop: Shop, id: ShopCouponId) -> None:
         raise ToolError("minimum_not_met", f"{id} needs {missing} in the cart; add something.")
 
 
-# Tools on what the shop sells, and what customers think of it.
+# Tools for the catalogue: products and their reviews.
 
 SORT_KEYS: dict[Sort, Callable[[Product], int]] = {
     "best rated": lambda product: -1000 * product.stars // max(product.ratings, 1),
@@ -263,7 +263,7 @@ def search_shop_products(
 
 
 def matching(shop: Shop, query: str | None, category: Category | None) -> list[Product]:
-    """The products with all these words in the title, of this category."""
+    """Return the products with all these words in the title, of this category."""
     words = words_of(query or "")
     if not words:
         return list(shop.products) if category is None else shop.products.where(category=category)
@@ -339,7 +339,7 @@ def check_out_shop_cart(
 
 
 def require_points(shop: Shop, delivery: Delivery, points: int) -> None:
-    """Raise ToolError when the points are not there, or more than the order costs."""
+    """Raise ToolError when the points exceed the customer's points or the cost of the order."""
     lines, owned = shop.cart, shop.points
     if points > owned:
         raise ToolError("not_enough_points", f"You have {owned} points to spend; use fewer.")
@@ -349,7 +349,7 @@ def require_points(shop: Shop, delivery: Delivery, points: int) -> None:
         raise ToolError("too_many_points", f"The order costs {total} cents; use at most {total} points.")
 
 
-# Tools on orders after checkout: their way, another address, cancelling, returning.
+# Tools for orders after checkout: tracking, changing the address, cancelling, returning.
 
 FAULTS = ("damaged", "wrong item")
 
@@ -408,7 +408,7 @@ def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: As
 
 
 def returnable(shop: Shop, id: ShopOrderLineId) -> tuple[Line, Order]:
-    """A line and its order, which arrived in the last days. Raises ToolError otherwise."""
+    """Return a line and its order. Raises ToolError unless the order arrived within the return period."""
     line = shop.lines[id]
     order = shop.orders[line.order]
     if order.cancelled:
@@ -422,7 +422,7 @@ def returnable(shop: Shop, id: ShopOrderLineId) -> tuple[Line, Order]:
     return line, order
 
 
-# Tools on the wish list, and on the alerts that tell when a wish is back in stock.
+# Tools for the wish list and its back-in-stock alerts.
 
 MOST_WISHES = 50
 

@@ -1,4 +1,4 @@
-"""What callers see: short rows in lists, everything about one product or order."""
+"""Views of the shop that the tools return: short rows for lists, full details for one product or order."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class CancelledOrder(Entity):
     points_back: int
 
 
-# How rows are shown: the short and the full view of products, wishes, the cart, the account and orders.
+# Functions that build the short and full views of products, wishes, the cart, the account and orders.
 
 
 def item_line(shop: Shop, item: Item) -> ItemLine:

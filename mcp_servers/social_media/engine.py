@@ -1,4 +1,4 @@
-"""Refusals of the social network: blocked or private accounts, others' posts, limits."""
+"""Checks that raise the social network's errors: blocks, private profiles, ownership, rate and schedule limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .state import (
 
 
 def require_no_block(net: Network, person: EmailAddress) -> None:
-    """Raises ToolError when the user and this person have blocked each other, either way."""
+    """Raise ToolError if the user has blocked this person or this person has blocked the user."""
     if not net.apart(net.me, person):
         return
     if net.block(person, net.me):
@@ -33,14 +33,14 @@ def require_no_block(net: Network, person: EmailAddress) -> None:
 
 
 def somebody_else(net: Network, id: EmailAddress) -> SocialProfile:
-    """The profile, which is not the user's. Raises ToolError otherwise."""
+    """Return the profile; raise ToolError if it is the user's own."""
     if id == net.me:
         raise ToolError("own_profile", "This is your own profile; name somebody else's.")
     return net.profiles[id]
 
 
 def readable(net: Network, id: SocialPostId) -> SocialPost:
-    """The post, which the user may read. Raises ToolError otherwise."""
+    """Return the post if the user may read it; otherwise raise ToolError."""
     post = net.posts[id]
     if net.sees(post):
         return post
@@ -57,7 +57,7 @@ def readable(net: Network, id: SocialPostId) -> SocialPost:
 
 
 def original(net: Network, id: SocialPostId) -> SocialPost:
-    """The post, which the user may read, is out and no repost. Raises ToolError otherwise."""
+    """Return the post if the user may read it, it is published and it is not a repost; otherwise raise ToolError."""
     return require_original(net, readable(net, id))
 
 
@@ -70,7 +70,7 @@ def require_original(net: Network, post: SocialPost) -> SocialPost:
 
 
 def others(net: Network, id: SocialPostId) -> SocialPost:
-    """The post, which is no repost and of somebody else. Raises ToolError otherwise."""
+    """Return the post if it is somebody else's and not a repost; otherwise raise ToolError."""
     post = readable(net, id)
     if post.author == net.me:
         raise ToolError("own_post", f"{id} is your own post; name one of somebody else.")
@@ -78,7 +78,7 @@ def others(net: Network, id: SocialPostId) -> SocialPost:
 
 
 def own(net: Network, id: SocialPostId) -> SocialPost:
-    """The post, which is the user's. Raises ToolError otherwise."""
+    """Return the post if it is the user's own; otherwise raise ToolError."""
     post = readable(net, id)
     if post.author != net.me:
         raise ToolError("not_your_post", f"{id} is a post of {post.author}; you can change only your own.")
@@ -86,7 +86,7 @@ def own(net: Network, id: SocialPostId) -> SocialPost:
 
 
 def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostId | None = None) -> None:
-    """Raises ToolError for too many hashtags, or what the user posts within a day of this moment anyway."""
+    """Raise ToolError if the text has too many hashtags or repeats a post of the user within a day of `at`."""
     if len(marked(HASHTAG, text)) > MOST_HASHTAGS:
         raise ToolError("too_many_hashtags", f"A post can have {MOST_HASHTAGS} hashtags; leave some out.")
     for row in near(net, at, DAY):
@@ -95,13 +95,13 @@ def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostI
 
 
 def near(net: Network, at: datetime, gap: timedelta) -> list[SocialPost]:
-    """The user's posts that lie less than this gap from a moment."""
+    """Return the user's posts, scheduled ones included, that are less than `gap` before or after `at`."""
     early, late = at - gap, at + gap
     return [row for row in net.posts.where(author=net.me) if early < row.at < late]
 
 
 def require_pace(net: Network, at: datetime) -> None:
-    """Raises ToolError when one more post at this moment would be too many within an hour."""
+    """Raise ToolError if one more post at this moment would exceed the limit of posts per hour."""
     times = sorted([at, *(row.at for row in near(net, at, HOUR))])
     if any(late - early < HOUR for early, late in zip(times, times[POSTS_AN_HOUR:], strict=False)):
         raise ToolError(
@@ -111,7 +111,7 @@ def require_pace(net: Network, at: datetime) -> None:
 
 
 def require_schedulable(net: Network, at: datetime) -> None:
-    """Raises ToolError when nothing can be scheduled for this moment."""
+    """Raise ToolError if no post can be scheduled for this moment."""
     if at <= net.now:
         raise ToolError("in_the_past", f"It is {minute_text(net.now)} now; name a later time or leave it out.")
     if at > net.now + FURTHEST:

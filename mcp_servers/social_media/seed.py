@@ -1,4 +1,4 @@
-"""The social network as a session finds it: people, their follows and blocks, and weeks of posts."""
+"""Seeded world of the social network: people, their follows and blocks, and weeks of posts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Network:
-    """The social network of this seed; sizes are small, default and large."""
+    """Return the social network of this seed; `size` is small, default or large."""
     net, draw, scale = Network(seed, beginning(seed)), Draw("social_media", seed, size), SIZES[size]
     if size == "large":
         net.follows.width = net.posts.width = net.comments.width = net.likes.width = 6
@@ -123,7 +123,7 @@ def others(net: Network) -> list[SocialProfile]:
 
 
 def pairs(draw: Draw, net: Network, count: int) -> Iterator[tuple[EmailAddress, EmailAddress]]:
-    """So many different pairs of people."""
+    """Yield `count` different ordered pairs of people."""
     ids, seen = [row.id for row in net.profiles], dict[tuple[str, str], None]()
     while len(seen) < count:
         one, other = draw.choice(ids), draw.choice(ids)
@@ -133,7 +133,7 @@ def pairs(draw: Draw, net: Network, count: int) -> Iterator[tuple[EmailAddress, 
 
 
 def put_blocks(net: Network, draw: Draw, scale: Size) -> None:
-    """Somebody has blocked the user and the user somebody; others block each other."""
+    """Add blocks: somebody blocks the user, the user blocks somebody, and others block each other."""
     blocker, blocked, *_ = draw.sample([row.id for row in others(net)], 2)
     first = {(blocker, net.me): None, (net.me, blocked): None}
     for pair in [*first, *(pair for pair in pairs(draw, net, scale.blocks) if net.me not in pair)][: scale.blocks]:
@@ -141,7 +141,7 @@ def put_blocks(net: Network, draw: Draw, scale: Size) -> None:
 
 
 def put_follows(net: Network, draw: Draw, scale: Size) -> None:
-    """The user follows some of those who may be followed; then others follow each other."""
+    """Add follows: the user follows some public profiles; others follow each other or the user."""
     free = [row for row in others(net) if not net.apart(net.me, row.id)]
     public = [row.id for row in free if not row.private]
     count = max(1, min(len(public) - 1, net.profiles[net.me].follow_limit - draw.integer(1, 2)))
@@ -166,7 +166,7 @@ def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
 
 
 def texts(draw: Draw, net: Network) -> Iterator[str]:
-    """Texts of posts, no two the same; some mention somebody."""
+    """Yield post texts without duplicates; some mention a person."""
     handles, seen = [row.handle for row in net.profiles], dict[str, None]()
     while True:
         tag = draw.choice(tuple(TAGS))
@@ -178,7 +178,7 @@ def texts(draw: Draw, net: Network) -> Iterator[str]:
 
 
 def put_posts(net: Network, draw: Draw, scale: Size) -> None:
-    """Posts in order of time; the user's lie hours apart, the last one minutes ago, and one is scheduled."""
+    """Add posts in chronological order. The user's are hours apart, one is minutes old and one is scheduled."""
     people = [row.id for row in others(net)]
     written = texts(draw, net)
     times = [(before(draw, net.now, 0, scale.days), draw.choice(people)) for _ in range(scale.posts)]
@@ -201,12 +201,12 @@ def put_posts(net: Network, draw: Draw, scale: Size) -> None:
 
 
 def living(net: Network) -> list[SocialPost]:
-    """The posts that people have seen by now."""
+    """Return the published posts that are not reposts."""
     return [row for row in net.posts if row.at < net.now and row.repost_of is None]
 
 
 def put_reposts(net: Network, draw: Draw, scale: Size) -> None:
-    """Public posts of others that somebody, not the user, shared an hour or more after they came out."""
+    """Add reposts of public posts by people other than the user, up to 15 hours after the original."""
     ids = [row.id for row in others(net)]
     free = [row for row in living(net) if row.audience == "public" and not net.profiles[row.author].private]
     for post in draw.sample(free, scale.reposts):
@@ -219,7 +219,7 @@ def put_reposts(net: Network, draw: Draw, scale: Size) -> None:
 
 
 def readers_of(net: Network) -> dict[SocialPostId, list[EmailAddress]]:
-    """Who may have reacted to each living post: followers and, when it is public, anybody else."""
+    """Return who may have reacted to each published post: followers, or anybody else if it is public."""
     ids, found = [row.id for row in net.profiles], dict[SocialPostId, list[EmailAddress]]()
     followers: dict[str, list[EmailAddress]] = {id: [] for id in ids}
     for row in net.follows:
@@ -247,7 +247,7 @@ def put_likes(net: Network, draw: Draw, scale: Size) -> None:
 
 
 def put_comments(net: Network, draw: Draw, scale: Size) -> None:
-    """Comments by others, each later than the one before it below its post; some reply to that one."""
+    """Add comments by others. Each is later than the previous one on its post; some reply to that one."""
     readers = {post: [id for id in people if id != net.me] for post, people in readers_of(net).items()}
     cold = net.now - timedelta(hours=1)
     posts = [row for row in living(net) if row.comments_from != "nobody" and row.at < cold]
@@ -270,7 +270,7 @@ def put_comments(net: Network, draw: Draw, scale: Size) -> None:
 
 
 def pin_some(net: Network, draw: Draw) -> None:
-    """Some of the others have one of their posts pinned."""
+    """Pin one of their own posts for some of the people other than the user."""
     for post in living(net):
         if post.author != net.me and net.profiles[post.author].pinned is None and draw.chance(0.3):
             net.profiles.change(post.author, pinned=post.id)

@@ -1,4 +1,4 @@
-"""What a social network knows: profiles, who follows and blocks whom, posts and what people do with them."""
+"""State of the social network: profiles, follows, blocks, posts, comments, likes and reports."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class SocialPost(Entity):
 
     @property
     def hashtags(self) -> tuple[str, ...]:
-        """The hashtags of its text in small letters, each once."""
+        """The hashtags of its text in lower case, without duplicates."""
         return marked(HASHTAG, self.text)
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """The handles its text mentions, each once."""
+        """The handles that its text mentions, without duplicates."""
         return marked(MENTION, self.text)
 
 
@@ -145,18 +145,18 @@ class Network(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """The user's id."""
         return cast(self.seed, 1)[0].id
 
     def follow(self, follower: EmailAddress, followed: EmailAddress) -> Follow | None:
-        """The follow or request between two, if there is one."""
+        """Return the follow or request from one person to another, if there is one."""
         for row in self.follows.where(pair=frozenset((follower, followed))):
             if row.follower == follower:
                 return row
         return None
 
     def accepted(self, follow: Follow | None) -> bool:
-        """Whether this is a follow by now rather than a request."""
+        """Return whether there is a follow and it is accepted by now, not a pending request."""
         return follow is not None and follow.accepted is not None and follow.accepted <= self.now
 
     def following(self, follower: EmailAddress, followed: EmailAddress) -> bool:
@@ -169,15 +169,18 @@ class Network(State):
         return None
 
     def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
-        """Whether either has blocked the other."""
+        """Return whether either person has blocked the other."""
         return bool(self.blocks.where(pair=frozenset((one, other))))
 
     def out(self, post: SocialPost) -> bool:
-        """Whether the post's time has come."""
+        """Return whether the post is published by now."""
         return post.at <= self.now
 
     def sees(self, post: SocialPost) -> bool:
-        """Whether the user sees this post: it is out or his own, and nothing between him and its author hides it."""
+        """Return whether the user may see this post.
+
+        The user sees their own posts, and published ones that no block, private profile or audience hides from them.
+        """
         me = self.me
         if post.author == me:
             return True
@@ -189,18 +192,18 @@ class Network(State):
         return not closed or self.following(me, post.author)
 
     def scheduled(self) -> list[SocialPost]:
-        """The user's posts that are still to come."""
+        """Return the user's posts that are scheduled and not published yet."""
         return [row for row in self.posts.where(author=self.me) if not self.out(row)]
 
 
 @lru_cache(maxsize=1 << 14)
 def marked(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
-    """The words of a text that are marked in this way, in small letters, each once."""
+    """Return the words of a text that the pattern marks, in lower case, without duplicates."""
     return tuple(dict.fromkeys(pattern.findall(text.lower())))
 
 
 def same_text(text: str) -> str:
-    """What two texts have in common when they differ only in capitals and spaces."""
+    """Return the text with case and whitespace normalized, so that texts that differ only in these compare equal."""
     return " ".join(text.casefold().split())
 
 

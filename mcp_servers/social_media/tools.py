@@ -122,7 +122,7 @@ Limit = Annotated[
 ROWS = 5
 
 
-# Tools on people: their profiles, whom you follow and whom you block.
+# Tools for people: profiles, follows and blocks.
 
 
 @server.read()
@@ -136,7 +136,7 @@ def find_social_profiles(
 
 
 def related(net: Network, relation: str | None) -> Iterator[SocialProfile]:
-    """The profiles of one of the user's lists, or all but those that have blocked the user."""
+    """Return the profiles of one of the user's lists, or all others except those that have blocked the user."""
     if relation is None:
         hidden = {net.me, *(row.blocker for row in net.blocks.where(blocked=net.me))}
         return (row for row in net.profiles if row.id not in hidden)
@@ -144,7 +144,7 @@ def related(net: Network, relation: str | None) -> Iterator[SocialProfile]:
 
 
 def listed(net: Network, relation: str) -> list[EmailAddress]:
-    """The people of one of the user's lists."""
+    """Return the ids of the people in one of the user's lists."""
     if relation == "blocked":
         return [row.blocked for row in net.blocks.where(blocker=net.me)]
     if relation == "followers":
@@ -224,7 +224,7 @@ def cut(net: Network, follower: EmailAddress, followed: EmailAddress) -> None:
         net.follows.remove(known.id)
 
 
-# Tools on the user's own posts: publish, schedule, edit, pin, delete.
+# Tools for the user's own posts: publish, schedule, edit, pin, delete.
 
 
 @server.write(idempotent=True)
@@ -269,7 +269,7 @@ def edit_post(net: Network, post: OwnPostRef, text: Text, comments_from: NewComm
 
 
 def require_editable(net: Network, post: SocialPost, text: str) -> None:
-    """Raises ToolError unless the post may still have this new text."""
+    """Raise ToolError unless the text of this post may still be changed to the new text."""
     if net.now > post.at + EDIT_WINDOW:
         raise ToolError(
             "edit_window_passed",
@@ -300,7 +300,7 @@ def delete_post(net: Network, post: OwnPostRef) -> PostLine:
 
 
 def drop(net: Network, id: SocialPostId) -> None:
-    """Remove a post and all that hangs on it."""
+    """Remove a post with its likes, comments and reposts, and unpin it."""
     for like in net.likes.where(post=id):
         net.likes.remove(like.id)
     for comment in net.comments.where(post=id):
@@ -312,7 +312,7 @@ def drop(net: Network, id: SocialPostId) -> None:
         net.profiles.change(author, pinned=None)
 
 
-# Tools on other people's posts: like, comment, repost, report.
+# Tools for other people's posts: like, comment, repost, report.
 
 
 @server.write(idempotent=True)
@@ -347,7 +347,7 @@ def comment_on_post(net: Network, post: PostRef, text: CommentText, reply_to: Re
 
 
 def require_open(net: Network, post: SocialPost) -> None:
-    """Raises ToolError when the user may not comment on this post."""
+    """Raise ToolError if the user may not comment on this post."""
     if post.comments_from == "nobody":
         raise ToolError("comments_closed", f"Comments on {post.id} are closed; choose another post.")
     if post.comments_from == "followers" and post.author != net.me and not net.following(net.me, post.author):
@@ -381,7 +381,7 @@ def report_post(net: Network, post: PostRef, reason: ReasonGiven) -> PostReport:
     return net.reports.put(PostReport(id=net.reports.new_id(), post=post, reason=reason, at=net.now))
 
 
-# Tools that read posts: feeds, hashtags, and one post with what people said about it.
+# Tools that read posts: feeds, hashtag search, and one post with its comments.
 
 
 @server.read()
@@ -393,7 +393,7 @@ def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) 
 
 
 def candidates(net: Network, feed: str) -> list[SocialPost]:
-    """The posts of a feed, some of which the user may not see."""
+    """Return the posts of a feed, including some that the user may not see."""
     if feed == "following":
         followed = [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row)]
         return [post for id in followed for post in net.posts.where(author=id)]
@@ -405,7 +405,7 @@ def candidates(net: Network, feed: str) -> list[SocialPost]:
 
 
 def reported(net: Network) -> set[SocialPostId]:
-    """The posts that the user has reported; neither they nor their reposts are shown in lists."""
+    """Return the ids of the posts that the user has reported; lists show neither them nor their reposts."""
     return {row.post for row in net.reports}
 
 

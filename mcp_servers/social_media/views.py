@@ -1,4 +1,4 @@
-"""What callers see of profiles and posts: short rows in lists, everything about one of them."""
+"""Result types and serializers for profiles and posts: short rows for lists, and full details."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def profile_line(net: Network, row: SocialProfile) -> ProfileLine:
 
 
 def shared(net: Network, row: SocialPost) -> str | None:
-    """What the original of a repost says."""
+    """Return the text of the post that a repost shares, or None if it is not a repost."""
     return None if row.repost_of is None else net.posts[row.repost_of].text
 
 
@@ -145,7 +145,7 @@ def comment_line(row: PostComment) -> CommentLine:
 
 
 def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]:
-    """The last comments below a post that the user sees, the oldest first."""
+    """Return the last comments on a post that the user may see, the oldest first."""
     seen = (row for row in reversed(net.comments.where(post=post)) if not net.apart(net.me, row.author))
     return tuple([comment_line(row) for row in islice(seen, COMMENTS_SHOWN)][::-1])
 

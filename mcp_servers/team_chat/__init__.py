@@ -1,4 +1,4 @@
-"""A chat of a team: channels, messages in threads, reactions and pins."""
+"""A team chat: channels, messages in threads, reactions and pins."""
 
 from . import laws
 from .tools import server

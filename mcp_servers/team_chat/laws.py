@@ -1,4 +1,4 @@
-"""What holds in every state of the team chat that a session can reach."""
+"""Invariants of the team chat: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = TypeVar("Row", ChatMessage, ChatMembership, ChatPin, ChatReaction)
 
 
 def said(message: ChatMessage) -> ChatMessage:
-    """The message as it was first posted."""
+    """Return the message as it was first posted."""
     first = message.earlier[0] if message.earlier else message.text
     return dataclasses.replace(message, text=first, earlier=(), edited=None, deleted=None)
 
@@ -36,13 +36,13 @@ def no_message_vanishes(chat: Chat) -> bool:
 
 
 def touched(table: Table[Any, Row]) -> list[Row]:
-    """What the session has changed: the rows before and after it."""
+    """Return the rows that the session has changed, each as it was before and as it is now."""
     pairs = [(table.base.rows.get(id), table.get(id)) for id in table.changes]
     return [row for before, after in pairs if before != after for row in (before, after) if row is not None]
 
 
 def new(chat: Chat) -> list[ChatMessage]:
-    """The messages posted in this session."""
+    """Return the messages posted in this session."""
     return [row for row in touched(chat.messages) if row.id not in chat.messages.base.rows]
 
 

@@ -1,4 +1,4 @@
-"""The team chat as a session finds it: channels of all kinds, and weeks of talk in them."""
+"""Seeded world of the team chat: channels of all kinds, with weeks of messages."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Chat:
-    """The team chat of this seed; sizes are small, default and large."""
+    """Return the team chat of this seed; `size` is small, default or large."""
     chat, draw, scale = Chat(seed, beginning(seed)), Draw("team_chat", seed, size), SIZES[size]
     if size == "large":
         chat.messages.width = chat.reactions.width = 6
@@ -95,7 +95,7 @@ def seed(seed: int, size: str) -> Chat:
 
 
 def put_channels(chat: Chat, draw: Draw, scale: Size) -> dict[ChatChannelId, list[EmailAddress]]:
-    """Channels that the user is in, could join, cannot join or finds archived; and who is in them."""
+    """Add channels that the user is in, can join, cannot join or finds archived; return the members of each."""
     others, members = [row.id for row in chat.people][1:], dict[ChatChannelId, list[EmailAddress]]()
     kinds = ["general", *draw.shuffled([kind for kind in KINDS[1:] for _ in range(scale.rounds)])]
     names = [GENERAL, *draw.sample(CHANNELS, len(kinds) - 1)]
@@ -131,7 +131,7 @@ def put_members(chat: Chat, draw: Draw, channel: ChatChannelId, people: list[Ema
 
 
 def put_messages(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
-    """Talk in order of time: some of it minutes ago, some still to come; one message in three is a reply."""
+    """Add messages in chronological order, some minutes old and some not posted yet; one in three is a reply."""
     texts, channels = draw.shuffled(TEXTS), list(members)
     handles = [row.handle for row in chat.people]
     talk: dict[ChatChannelId, list[ChatMessage]] = {id: [] for id in channels}
@@ -158,7 +158,7 @@ def archived(chat: Chat, id: ChatChannelId) -> bool:
 
 
 def moments(now: datetime, draw: Draw, scale: Size) -> list[datetime]:
-    """When messages are written, in order: a third in the last minutes, and those of others still to come."""
+    """Return the posting times in order: most on past days, `coming` in the last minutes and as many in the future."""
     past = [
         now - timedelta(days=draw.integer(0, scale.days), minutes=draw.integer(30, 600)) for _ in range(scale.messages)
     ]
@@ -169,7 +169,7 @@ def moments(now: datetime, draw: Draw, scale: Size) -> list[datetime]:
 
 
 def age_messages(chat: Chat, draw: Draw) -> None:
-    """Some messages were edited or deleted, and some threads are locked; what is to come is not the user's."""
+    """Edit, delete or lock some messages; give the user's future messages to other authors, or remove them."""
     for row in list(chat.messages):
         if row.at > chat.now:
             if row.author == chat.me:

@@ -1,4 +1,4 @@
-"""What a team chat knows: people, channels and their members, messages in threads, pins and reactions."""
+"""State of the team chat: people, channels and their members, messages in threads, pins and reactions."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class ChatMessage(Entity):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words it is found by: none once it is deleted."""
+        """The words that a search finds it by; empty once it is deleted."""
         return words_of(self.text) if self.deleted is None else ()
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
-        """The handles it mentions, and perhaps the whole channel, with an @ before each."""
+        """The mentions in its text in lower case, each with its @: handles, and possibly @channel."""
         return frozenset(word for word in self.text.casefold().split() if word[0] == "@")
 
 
@@ -122,34 +122,37 @@ class Chat(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """The user's id."""
         return cast(self.seed, 1)[0].id
 
     def membership(self, channel: ChatChannelId, person: EmailAddress) -> ChatMembership | None:
         return next(iter(self.memberships.where(place=place(channel, person))), None)
 
     def message(self, id: ChatMessageId) -> ChatMessage:
-        """The message, which has come. Raises NotFound otherwise."""
+        """Return the message if it is posted by now; otherwise raise NotFound."""
         row = self.messages[id]
         if row.at > self.now:
             raise NotFound(f"There is no message {id}.")
         return row
 
     def said(self, channel: ChatChannelId) -> list[ChatMessage]:
-        """The messages of a channel that have come, replies too, oldest first."""
+        """Return the messages of a channel that are posted by now, replies included, oldest first."""
         return self.come(self.messages.where(channel=channel))
 
     def replies(self, parent: ChatMessageId) -> list[ChatMessage]:
-        """The replies to a message that have come, oldest first."""
+        """Return the replies to a message that are posted by now, oldest first."""
         return self.come(self.messages.where(parent=parent))
 
     def come(self, messages: list[ChatMessage]) -> list[ChatMessage]:
-        """Those that have come, oldest first."""
+        """Return those of the messages that are posted by now, oldest first."""
         now = self.now
         return sorted([row for row in messages if row.at <= now], key=attrgetter("at"))
 
     def unread(self, channel: ChatChannelId) -> list[ChatMessage]:
-        """What others have said in a channel of the user's since it was last read; deleted messages do not count."""
+        """Return what others posted since the user last read a channel, without deleted messages.
+
+        The list is empty if the user is not a member.
+        """
         mine = self.membership(channel, self.me)
         if mine is None:
             return []
@@ -158,22 +161,22 @@ class Chat(State):
         return [row for row in rows if since < row.at <= now and row.author != me and row.deleted is None]
 
     def mark_read(self, channel: ChatChannelId) -> None:
-        """The user has read all of a channel, also what comes in the minute that reading takes."""
+        """Mark all of a channel as read, including messages that arrive in the minute that reading takes."""
         mine = self.membership(channel, self.me)
         if mine is not None:
             self.memberships.change(mine.id, read_until=self.now + MINUTE)
 
     def mentions(self, messages: list[ChatMessage]) -> int:
-        """How many of the messages mention the user, alone or with the whole channel."""
+        """Count the messages that mention the user, by handle or as part of the whole channel."""
         names = {"@channel", f"@{self.people[self.me].handle}"}
         return sum(not names.isdisjoint(row.mentioned) for row in messages)
 
 
 def place(channel: ChatChannelId, person: EmailAddress) -> str:
-    """Somebody in a channel, as one value by which the membership is found."""
+    """Return the key that finds the membership of a person in a channel."""
     return f"{channel} {person}"
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once."""
+    """Return the words of a text in lower case, without duplicates."""
     return tuple(dict.fromkeys(WORD.findall(text.casefold())))

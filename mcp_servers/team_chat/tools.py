@@ -106,11 +106,11 @@ Limit = Annotated[
 ROWS = 5
 
 
-# When the team chat refuses: whose channel it is, whether it is archived, whether a message is still there.
+# Checks that raise errors: access to a channel, archived channels, deleted messages.
 
 
 def readable(chat: Chat, id: ChatChannelId) -> ChatChannel:
-    """The channel, which the user may read. Raises ToolError otherwise."""
+    """Return the channel if the user may read it; otherwise raise ToolError."""
     channel = chat.channels[id]
     if channel.visibility == "private" and chat.membership(id, chat.me) is None:
         raise ToolError("private_channel", f"{channel.name} is private; ask one of its members to add you.")
@@ -118,7 +118,7 @@ def readable(chat: Chat, id: ChatChannelId) -> ChatChannel:
 
 
 def joined(chat: Chat, id: ChatChannelId) -> ChatChannel:
-    """The channel, of which the user is a member. Raises ToolError otherwise."""
+    """Return the channel if the user is a member; otherwise raise ToolError."""
     channel = readable(chat, id)
     if chat.membership(id, chat.me) is None:
         raise ToolError("not_a_member", f"You are not in the channel {channel.name}; join it first.")
@@ -126,7 +126,7 @@ def joined(chat: Chat, id: ChatChannelId) -> ChatChannel:
 
 
 def active(chat: Chat, id: ChatChannelId) -> ChatChannel:
-    """The channel, which is the user's and not archived. Raises ToolError otherwise."""
+    """Return the channel if the user is a member and it is not archived; otherwise raise ToolError."""
     return require_active(joined(chat, id))
 
 
@@ -137,7 +137,7 @@ def require_active(channel: ChatChannel) -> ChatChannel:
 
 
 def living(chat: Chat, id: ChatMessageId) -> ChatMessage:
-    """The message, which is not deleted, in an active channel of the user's. Raises ToolError otherwise."""
+    """Return the message if it is not deleted and in an active channel of the user; otherwise raise ToolError."""
     row = chat.message(id)
     active(chat, row.channel)
     if row.deleted is not None:
@@ -145,7 +145,7 @@ def living(chat: Chat, id: ChatMessageId) -> ChatMessage:
     return row
 
 
-# Tools on channels: find, read, create, join and leave them, add people.
+# Tools for channels: find, read, create, join and leave them, add people.
 
 
 @server.read()
@@ -201,7 +201,7 @@ def create_chat_channel(
 
 
 def enter(chat: Chat, channel: ChatChannelId, person: EmailAddress) -> None:
-    """Make somebody a member, to whom all that was said before counts as read."""
+    """Add a member to a channel; all earlier messages count as read."""
     id = chat.memberships.new_id()
     chat.memberships.put(ChatMembership(id=id, channel=channel, person=person, joined=chat.now, read_until=chat.now))
 
@@ -252,7 +252,7 @@ def add_chat_member(chat: Chat, channel: ChannelRef, member: MemberRef) -> Chann
     return reading(chat, row, [], members)
 
 
-# Tools that mark messages: pins for the channel, reactions for the author.
+# Tools that mark messages: pins and reactions.
 
 
 @server.write(idempotent=True)
@@ -283,7 +283,7 @@ def react_to_chat_message(chat: Chat, message: MessageRef, emoji: EmojiGiven) ->
     return message_line(chat, row, channel=True)
 
 
-# Tools on messages: post, edit and delete them, and find them by their words.
+# Tools for messages: search, post, edit and delete.
 
 
 @server.read()
@@ -325,7 +325,7 @@ def post_chat_message(chat: Chat, channel: ChannelRef, text: Text, thread: Threa
 
 
 def require_thread(chat: Chat, channel: ChatChannel, id: ChatMessageId) -> None:
-    """Raises ToolError unless a reply to this message can be posted in the channel."""
+    """Raise ToolError unless a reply to this message can be posted in the channel."""
     start = chat.message(id)
     if start.channel != channel.id:
         raise ToolError("other_channel", f"{id} is in another channel; name a message of {channel.name}.")
@@ -338,7 +338,7 @@ def require_thread(chat: Chat, channel: ChatChannel, id: ChatMessageId) -> None:
 
 
 def own(chat: Chat, id: ChatMessageId) -> ChatMessage:
-    """The message, which is the user's and still there. Raises ToolError otherwise."""
+    """Return the message if it is the user's own and not deleted; otherwise raise ToolError."""
     row = living(chat, id)
     if row.author != chat.me:
         raise ToolError(

@@ -1,4 +1,4 @@
-"""What callers see of channels and messages."""
+"""Result types and serializers for channels and messages."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> Message
 
 
 def counts(chat: Chat, row: ChatMessage) -> tuple[EmojiCount, ...]:
-    """The emojis of a message, the one that came first first."""
+    """Return the number of reactions to a message by emoji, in the order in which the emojis were first used."""
     emojis = [reaction.emoji for reaction in chat.reactions.where(message=row.id)]
     return tuple([EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis)])
 
 
 def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
-    """A channel with these messages, of which the newest are shown, and as many of its members."""
+    """Return a channel with at most `limit` of its members and the newest `limit` of these messages."""
     memberships = chat.memberships.where(channel=row.id)
     people = (chat.people[one.person] for one in memberships[:limit])
     return ChannelReading.from_row(

@@ -1,4 +1,4 @@
-"""The market of the other participants, order matching by price and time, and refusals of the broker."""
+"""Simulated market, order matching by price and time, and the checks that raise the broker's errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..kit import ToolError, minute_text
 from .hours import is_open, last_closing, next_opening, open_rounds, quoted_round, round_at, start_of
 from .state import Broker, Duration, Execution, Holding, OrderStatus, Portfolio, Side, Stock, StockOrder, StockOrderId
 
-# The other participants: where the price of a stock stands in a round, and the orders resting in its book.
+# The simulated market: the price of a stock in a round, and the other participants' orders in its book.
 
 LEVELS = 5
 BAND_PERCENT = 25
 WAVES = ((288, 500), (12, 120), (1, 40))
-"""How the price swings: over so many rounds, by up to so many ten-thousandths of the stock's usual price."""
+"""Waves of the price: the period in rounds, and the amplitude in ten-thousandths of the stock's base price."""
 
 
 class Level(NamedTuple):
@@ -32,19 +32,19 @@ class Level(NamedTuple):
 
 
 def noise(*key: object) -> bytes:
-    """Sixteen bytes that follow from a key."""
+    """Return sixteen pseudo-random bytes that depend only on the key."""
     return blake2b("/".join(map(str, key)).encode(), digest_size=16).digest()
 
 
 @lru_cache(maxsize=1 << 15)
 def anchor(seed: int, stock: str, period: int, place: int) -> int:
-    """One of the points a wave runs through, from -32,768 to 32,767."""
+    """Return one of the points that a wave runs through, from -32,768 to 32,767."""
     return int.from_bytes(noise(seed, stock, period, place)[:2], "big") - (1 << 15)
 
 
 @lru_cache(maxsize=1 << 15)
 def middle(seed: int, stock: Stock, number: int) -> int:
-    """The price in cents around which a stock trades in a round, a multiple of its tick."""
+    """Return the price in cents around which a stock trades in a round, a multiple of its tick."""
     swing = 0
     for period, height in WAVES:
         place, part = divmod(number, period)
@@ -54,39 +54,39 @@ def middle(seed: int, stock: Stock, number: int) -> int:
 
 
 def crosses(side: Side, limit: int | None, price: int) -> bool:
-    """Whether an order of this side and limit trades at a price of the other side."""
+    """Return whether an order of this side and limit trades at a price of the other side."""
     if limit is None:
         return True
     return price <= limit if side == "buy" else price >= limit
 
 
 def meets(seed: int, stock: Stock, side: Side, limit: int | None, number: int) -> bool:
-    """Whether the market comes to the limit of an order in a round."""
+    """Return whether the market reaches the limit of an order in a round."""
     step = stock.tick if side == "buy" else -stock.tick
     return crosses(side, limit, middle(seed, stock, number) + step)
 
 
 @lru_cache(maxsize=1 << 14)
 def has_met(seed: int, stock: Stock, side: Side, limit: int | None, live: datetime, last: int) -> bool:
-    """Whether the market came to the limit of an order between the moment it went live and the last of the rounds."""
+    """Return whether the market reached the limit of an order in a round from its `live` moment to round `last`."""
     rounds = open_rounds(stock.exchange, live, start_of(last))
     return any(meets(seed, stock, side, limit, number) for number in rounds)
 
 
 def previous_close(seed: int, stock: Stock, now: datetime) -> int:
-    """The price in cents at which the last session ended."""
+    """Return the price in cents at the end of the last session."""
     return middle(seed, stock, round_at(last_closing(stock.exchange, now)) - 1)
 
 
 def band(seed: int, stock: Stock, now: datetime) -> tuple[int, int]:
-    """The lowest and the highest limit the exchange takes, around the previous close."""
+    """Return the lowest and highest limit in cents that the exchange accepts, around the previous close."""
     close = previous_close(seed, stock, now)
     return -(-close * (100 - BAND_PERCENT) // 100), close * (100 + BAND_PERCENT) // 100
 
 
 @lru_cache(maxsize=1 << 12)
 def resting(seed: int, stock: Stock, number: int, side: Side) -> tuple[Level, ...]:
-    """What the others bid (buy) or ask (sell) in a round, best price first."""
+    """Return the other participants' bids (buy) or asks (sell) in a round, best price first."""
     price, step = middle(seed, stock, number), -stock.tick if side == "buy" else stock.tick
     levels = []
     for place in range(LEVELS):
@@ -98,7 +98,7 @@ def resting(seed: int, stock: Stock, number: int, side: Side) -> tuple[Level, ..
 
 
 def without(levels: Iterable[Level], taken: int) -> Iterator[Level]:
-    """The levels after so many shares were taken from them: the best price first, and at one price the oldest."""
+    """Yield what is left of the levels after `taken` shares trade: best price first, oldest order first in a level."""
     for level in levels:
         left = []
         for size in level.orders:
@@ -110,20 +110,20 @@ def without(levels: Iterable[Level], taken: int) -> Iterator[Level]:
             yield Level(level.price, tuple(left))
 
 
-# How orders trade: against the others' orders by price, then time; at once, or resting while the market moves.
+# Order matching against the other participants, by price and then time: immediately, or while the order rests.
 
 OTHER: dict[Side, Side] = {"buy": "sell", "sell": "buy"}
 
 
 def taken(broker: Broker, stock: Stock, side: Side, number: int) -> int:
-    """Shares that orders of this side traded in a round."""
+    """Return how many shares the client's orders of this side traded in a round."""
     orders = broker.orders.where(stock=stock.id, side=side)
     trades = [trade for order in orders for trade in order.executions]
     return sum(trade.quantity for trade in trades if round_at(trade.at) == number)
 
 
 def others(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]:
-    """What is left of the others' bids (buy) or asks (sell) in a round; nothing rests in a halted stock."""
+    """Return what is left of the others' bids (buy) or asks (sell) in a round; empty if the stock is halted."""
     if stock.halted:
         return []
     levels = resting(broker.seed, stock, number, side)
@@ -132,12 +132,12 @@ def others(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]
 
 
 def displayed(broker: Broker, stock: Stock, side: Side) -> list[Level]:
-    """The others' side of the book as it is shown now."""
+    """Return the others' bids (buy) or asks (sell) that the book shows now."""
     return others(broker, stock, side, quoted_round(stock.exchange, broker.now))
 
 
 def fills(order: StockOrder, levels: Iterable[Level], at: datetime) -> tuple[Execution, ...]:
-    """The trades of an order with these levels, best first, at their prices."""
+    """Return the trades of an order against these levels, best first, at the levels' prices."""
     left, trades = order.left, []
     for level in levels:
         if left == 0 or not crosses(order.side, order.limit, level.price):
@@ -149,7 +149,7 @@ def fills(order: StockOrder, levels: Iterable[Level], at: datetime) -> tuple[Exe
 
 
 def execute(broker: Broker, order: StockOrder, trades: tuple[Execution, ...]) -> StockOrder:
-    """Book the trades of an open order: move cash and shares, let go of what was reserved for them."""
+    """Book the trades of an open order: move cash and shares, and release what was reserved for them."""
     quantity = sum(trade.quantity for trade in trades)
     value = sum(trade.quantity * trade.price for trade in trades)
     owner = broker.portfolios[order.portfolio]
@@ -164,7 +164,7 @@ def execute(broker: Broker, order: StockOrder, trades: tuple[Execution, ...]) ->
 
 
 def reserve(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
-    """Keep aside the cash or the shares that so many shares of an order may take."""
+    """Reserve the cash or the shares that `quantity` shares of an order may take."""
     portfolio = broker.portfolios[order.portfolio]
     if order.side == "buy":
         return broker.portfolios.change(portfolio.id, reserved=portfolio.reserved + quantity * (order.limit or 0))
@@ -172,12 +172,12 @@ def reserve(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
 
 
 def release(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
-    """Let go of what was kept aside for so many shares of an order."""
+    """Release the cash or the shares reserved for `quantity` shares of an order."""
     return reserve(broker, order, -quantity)
 
 
 def with_shares(portfolio: Portfolio, order: StockOrder, quantity: int, reserved: int) -> tuple[Holding, ...]:
-    """What a portfolio holds with so many shares of the order's stock more, held and reserved."""
+    """Return a portfolio's holdings with these numbers added to the held and reserved shares of the order's stock."""
     old = portfolio.holding(order.stock)
     new = Holding(stock=order.stock, quantity=old.quantity + quantity, reserved=old.reserved + reserved)
     rows = {row.stock: row for row in portfolio.holdings} | {order.stock: new}
@@ -185,18 +185,18 @@ def with_shares(portfolio: Portfolio, order: StockOrder, quantity: int, reserved
 
 
 def close(broker: Broker, order: StockOrder, status: OrderStatus) -> StockOrder:
-    """End an open order and let go of what it reserved."""
+    """Close an open order with this status and release what it reserved."""
     release(broker, order, order.left)
     return broker.orders.change(order.id, status=status)
 
 
 def goes_live(stock: Stock, now: datetime) -> datetime:
-    """When an order placed now may trade as a resting one: in the next round, or at the next opening."""
+    """Return when an order placed now may first trade as a resting one: in the next round, or at the next opening."""
     return start_of(round_at(now) + 1) if is_open(stock.exchange, now) else next_opening(stock.exchange, now)
 
 
 def settle(broker: Broker) -> Broker:
-    """Bring the orders of a draft up to its clock: what the market filled since they were placed, and what expired."""
+    """Bring the orders of a draft up to its clock: trade them as the market moved, and close expired ones."""
     waiting = broker.orders.where(status="open")
     stocks = {order.stock for order in due(broker, waiting)}
     for id in dict.fromkeys(order.stock for order in waiting if order.stock in stocks):
@@ -208,7 +208,7 @@ def settle(broker: Broker) -> Broker:
 
 
 def due(broker: Broker, orders: Iterable[StockOrder]) -> list[StockOrder]:
-    """Those of these open orders that the market came to by now, or whose time is over; no others change."""
+    """Return the open orders that change by now: the market reached their limit, or they have expired."""
     seed, now, stocks, number = broker.seed, broker.now, broker.stocks, round_at(broker.now)
     return [
         order
@@ -227,15 +227,15 @@ def settle_stock(broker: Broker, stock: Stock) -> None:
 
 
 def priority(order: StockOrder) -> tuple[str, int, datetime, str]:
-    """The better limit first, then the older order."""
+    """Return the sort key of an order: the better limit first, then the older order."""
     limit = order.limit or 0
     return order.side, -limit if order.side == "buy" else limit, order.placed, order.id
 
 
 def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
-    """Trade a resting order with what the others bring in a round.
+    """Trade a resting order with the other participants' orders in a round.
 
-    It was there first, so its own limit is the price, unless it waited for the opening, where it gets theirs.
+    The order rested first, so it trades at its own limit; if it waited for the opening, it trades at their prices.
     """
     if order.left == 0 or not meets(broker.seed, stock, order.side, order.limit, number):
         return
@@ -249,21 +249,22 @@ def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
 
 
 def settled(broker: Broker, **asked: str) -> Broker:
-    """The broker as it is now, for tools that only look at orders with these field values, or at what these change: a
-    copy that is up to date, when one of these orders changed.
+    """Return the broker as of now, for tools that only read orders with these field values, or what these change.
+
+    If one of these orders is due, the result is an up-to-date copy; otherwise it is the broker itself.
     """
     waiting = broker.orders.where(**asked, status="open")
     return settle(broker.draft()) if due(broker, waiting) else broker
 
 
-# When the broker refuses an order.
+# Checks that raise errors for orders.
 
 LARGEST_ORDER = 2_500_000
 """The highest value of one order, in cents."""
 
 
 def require_may_trade(portfolio: Portfolio, stock: Stock, side: Side) -> None:
-    """Raises ToolError when the portfolio is not the client's to trade, or must not buy this."""
+    """Raise ToolError if an adviser manages the portfolio, or if it is to buy from a sector that it excludes."""
     if portfolio.managed:
         raise ToolError(
             "portfolio_managed", f"An adviser manages {portfolio.id} ({portfolio.name}); trade in another portfolio."
@@ -275,7 +276,7 @@ def require_may_trade(portfolio: Portfolio, stock: Stock, side: Side) -> None:
 
 
 def require_trading(broker: Broker, stock: Stock, duration: Duration) -> None:
-    """Raises ToolError when the stock is halted, or its exchange closed; an order until cancelled waits for it."""
+    """Raise ToolError if the stock is halted, or if its exchange is closed and the order is not until cancelled."""
     if stock.halted:
         raise ToolError("trading_halted", f"Trading in {stock.symbol} is halted; choose another stock.")
     if duration != "until_cancelled" and not is_open(stock.exchange, broker.now):
@@ -292,7 +293,7 @@ def require_lots(stock: Stock, quantity: int) -> None:
 
 
 def require_limit(broker: Broker, stock: Stock, price: int) -> None:
-    """Raises ToolError for a limit price the exchange does not take."""
+    """Raise ToolError if the exchange does not accept this limit price."""
     if price % stock.tick:
         raise ToolError(
             "off_tick", f"Prices of {stock.symbol} are multiples of {stock.tick} cents; round the limit to one."
@@ -311,7 +312,7 @@ def require_value(quantity: int, price: int) -> None:
 
 
 def require_backing(portfolio: Portfolio, stock: Stock, side: Side, quantity: int, value: int) -> None:
-    """Raises ToolError unless the cash, or the shares, that an order needs are there and not reserved."""
+    """Raise ToolError unless the cash or shares that an order needs are available and not reserved."""
     if side == "buy" and value > portfolio.available:
         raise ToolError(
             "insufficient_funds",
@@ -327,7 +328,7 @@ def require_backing(portfolio: Portfolio, stock: Stock, side: Side, quantity: in
 
 
 def require_no_self_trade(broker: Broker, stock: Stock, side: Side, price: int) -> None:
-    """Raises ToolError when an order of this side that trades up to this price would meet one of the client's own."""
+    """Raise ToolError if an order of this side that trades up to this price would match one of the client's own."""
     for order in broker.open_orders(stock.id):
         if order.side == OTHER[side] and order.limit is not None and crosses(side, price, order.limit):
             raise ToolError(
@@ -336,7 +337,7 @@ def require_no_self_trade(broker: Broker, stock: Stock, side: Side, price: int) 
 
 
 def require_crossing(broker: Broker, stock: Stock, side: Side, price: int) -> None:
-    """Raises ToolError when nothing in the book meets the limit of an immediate order."""
+    """Raise ToolError if nothing in the book matches the limit of an immediate order."""
     levels = displayed(broker, stock, OTHER[side])
     if not levels or not crosses(side, price, levels[0].price):
         best = f"the best {'ask' if side == 'buy' else 'bid'} is {levels[0].price}" if levels else "the book is empty"
@@ -346,7 +347,7 @@ def require_crossing(broker: Broker, stock: Stock, side: Side, price: int) -> No
 
 
 def open_order(broker: Broker, id: StockOrderId) -> StockOrder:
-    """The order, which is open. Raises ToolError when it is filled, cancelled or expired."""
+    """Return the order if it is open; raise ToolError if it is filled, cancelled or expired."""
     order = broker.orders[id]
     if order.status != "open":
         raise ToolError(

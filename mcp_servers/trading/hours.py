@@ -1,4 +1,4 @@
-"""When the exchanges trade: their hours, and the rounds of five minutes in which their quotes stand still."""
+"""Trading hours of the exchanges, and the rounds of five minutes in which quotes do not change."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ MOMENTS_KEPT = 1 << 12
 
 
 def round_at(moment: datetime) -> int:
-    """The number of the round a moment lies in, counted from 2020 on, whether anybody trades then or not."""
+    """Return the number of the round that contains a moment, counted from 2020 on, in and out of trading hours."""
     return (moment - ZERO) // ROUND
 
 
 def start_of(number: int) -> datetime:
-    """When a round begins."""
+    """Return when a round begins."""
     return ZERO + number * ROUND
 
 
 def is_open(exchange: Exchange, moment: datetime) -> bool:
-    """Whether the exchange trades at this moment: on weekdays, within its hours."""
+    """Return whether the exchange trades at this moment: on weekdays, within its hours."""
     opening, closing = HOURS[exchange]
     return moment.weekday() < SATURDAY and opening <= moment.time() < closing
 
 
 def sessions(exchange: Exchange, moment: datetime, step: int) -> Iterator[tuple[datetime, datetime]]:
-    """The opening and closing of each day's session from this day on; into the past with a step of -1."""
+    """Yield the opening and closing of each session from this day on, or back in time with a step of -1."""
     opening, closing = HOURS[exchange]
     day = moment.date()
     while True:
@@ -49,24 +49,24 @@ def sessions(exchange: Exchange, moment: datetime, step: int) -> Iterator[tuple[
 
 @lru_cache(maxsize=MOMENTS_KEPT)
 def next_opening(exchange: Exchange, moment: datetime) -> datetime:
-    """The first opening after this moment."""
+    """Return the first opening after this moment."""
     return next(opening for opening, _ in sessions(exchange, moment, 1) if opening > moment)
 
 
 @lru_cache(maxsize=MOMENTS_KEPT)
 def next_closing(exchange: Exchange, moment: datetime) -> datetime:
-    """The first closing after this moment."""
+    """Return the first closing after this moment."""
     return next(closing for _, closing in sessions(exchange, moment, 1) if closing > moment)
 
 
 @lru_cache(maxsize=MOMENTS_KEPT)
 def last_closing(exchange: Exchange, moment: datetime) -> datetime:
-    """The latest closing up to this moment."""
+    """Return the latest closing up to this moment."""
     return next(closing for _, closing in sessions(exchange, moment, -1) if closing <= moment)
 
 
 def open_rounds(exchange: Exchange, first: datetime, last: datetime) -> Iterator[int]:
-    """The numbers of the rounds in which the exchange trades, from the one of a moment to that of another."""
+    """Yield the numbers of the rounds in which the exchange trades, from the round of `first` to that of `last`."""
     for opening, closing in sessions(exchange, first, 1):
         if opening > last:
             return
@@ -75,7 +75,7 @@ def open_rounds(exchange: Exchange, first: datetime, last: datetime) -> Iterator
 
 @lru_cache(maxsize=MOMENTS_KEPT)
 def quoted_round(exchange: Exchange, moment: datetime) -> int:
-    """The round whose quotes are shown: the present one, or while the exchange is closed the last one it had."""
+    """Return the round whose quotes are shown: the current one, or the last one before the exchange closed."""
     if is_open(exchange, moment):
         return round_at(moment)
     return round_at(last_closing(exchange, moment)) - 1

@@ -1,4 +1,4 @@
-"""What holds in every state of the broker that a session can reach."""
+"""Invariants of the broker: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tools import MOST_WATCHED, server
 
 
 def value(order: StockOrder) -> int:
-    """The cents an order has traded: positive came in, negative went out."""
+    """Return the cents that an order has traded: positive if they came in, negative if they went out."""
     cents = sum(trade.quantity * trade.price for trade in order.executions)
     return cents if order.side == "sell" else -cents
 

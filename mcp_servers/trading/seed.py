@@ -1,4 +1,4 @@
-"""The broker as a session finds it: listed stocks, portfolios with a past, orders that wait, watchlists."""
+"""Seeded world of the broker: listed stocks, portfolios with past orders, open orders and watchlists."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Broker:
-    """The broker of this seed; sizes are small, default and large."""
+    """Return the broker of this seed; `size` is small, default or large."""
     broker, draw, scale = Broker(seed, beginning(seed)), Draw("trading", seed, size), SIZES[size]
     if size == "large":
         broker.orders.width = 6
@@ -73,7 +73,7 @@ def seed(seed: int, size: str) -> Broker:
 
 
 def put_stocks(broker: Broker, draw: Draw, count: int) -> None:
-    """Listed companies, most of them on the exchange that opens first; the first two can be traded."""
+    """Add listed companies, most on the exchange that opens first; the first two are on it and not halted."""
     names = Words(draw).different("company", count)
     symbols: dict[str, None] = {}
     for place, name in enumerate(names):
@@ -94,7 +94,7 @@ def put_stocks(broker: Broker, draw: Draw, count: int) -> None:
 
 
 def draw_symbol(draw: Draw, taken: dict[str, None]) -> str:
-    """Four letters that can be spoken, and are no other stock's."""
+    """Return a pronounceable symbol of four letters that no other stock has."""
     while True:
         symbol = "".join(draw.choice(letters) for letters in ("BCDFGKLMNPRSTVZ", "AEIOU", "LMNRSTX", "AEIOX"))
         if symbol not in taken:
@@ -103,7 +103,7 @@ def draw_symbol(draw: Draw, taken: dict[str, None]) -> str:
 
 
 def put_portfolios(broker: Broker, draw: Draw, scale: Size) -> None:
-    """Portfolios of which the first is the client's to trade; all they hold was bought by an order of the past."""
+    """Add portfolios. The client may trade the first one; past orders bought all that they hold."""
     stocks = list(broker.stocks)
     for place, name in enumerate(draw.sample(PORTFOLIO_NAMES, scale.portfolios)):
         managed = place > 0 and draw.chance(0.2)
@@ -130,7 +130,7 @@ def put_portfolios(broker: Broker, draw: Draw, scale: Size) -> None:
 
 
 def draw_moment(draw: Draw, broker: Broker, stock: Stock, oldest: int) -> datetime:
-    """A moment of a session some days ago, no more than so many."""
+    """Return a moment in the session of a day at most `oldest` days ago, or of the weekday before it."""
     day = broker.now - draw.integer(1, oldest) * ONE_DAY
     opening, _ = next(sessions(stock.exchange, day, -1))
     return opening + timedelta(minutes=draw.integer(0, 380))
@@ -141,7 +141,7 @@ def draw_quantity(draw: Draw, stock: Stock, most: int) -> int:
 
 
 def put_past(broker: Broker, draw: Draw, owner: Portfolio, stock: Stock, side: Side, status: OrderStatus) -> None:
-    """An order that came to its end: filled, which the deposits paid for, or cancelled or expired without a trade."""
+    """Add a closed order: filled and paid for by the deposits, or cancelled or expired without a trade."""
     placed = draw_moment(draw, broker, stock, 90)
     limit = stock.base * draw.integer(90, 110) // (100 * stock.tick) * stock.tick
     quantity = draw_quantity(draw, stock, 300)
@@ -173,7 +173,7 @@ def put_past(broker: Broker, draw: Draw, owner: Portfolio, stock: Stock, side: S
 
 
 def draw_executions(draw: Draw, stock: Stock, order: StockOrder) -> tuple[Execution, ...]:
-    """One or two trades at the limit of an order or better."""
+    """Return one or two trades at the limit of an order or better."""
     lots, limit = order.quantity // stock.lot, order.limit or 0
     parts = [order.quantity]
     if lots > 1 and draw.chance(0.4):
@@ -187,7 +187,7 @@ def draw_executions(draw: Draw, stock: Stock, order: StockOrder) -> tuple[Execut
 
 
 def put_waiting(broker: Broker, draw: Draw, owner: Portfolio) -> None:
-    """An order that waits in the book, a little behind the best price of its side."""
+    """Add an open order that rests in the book, a little behind the best price of its side."""
     owner = broker.portfolios[owner.id]
     free = [row for row in owner.holdings if row.quantity > row.reserved]
     side: Side = "sell" if free and draw.chance(0.5) else "buy"
@@ -221,7 +221,7 @@ def put_waiting(broker: Broker, draw: Draw, owner: Portfolio) -> None:
 
 
 def put_watchlists(broker: Broker, draw: Draw, count: int) -> None:
-    """Lists of the client's own and lists of a sector, by turns; a first one is full where there are stocks enough."""
+    """Add watchlists, by turns of any stocks and of one sector; some are full if there are enough stocks."""
     sectors, names = draw.shuffled(SECTORS), draw.sample(WATCHLIST_NAMES, (count + 1) // 2)
     for place in range(count):
         sector = sectors[place // 2] if place % 2 else None

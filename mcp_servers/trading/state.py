@@ -1,4 +1,4 @@
-"""What a broker keeps for one client: portfolios with cash and holdings, orders, watchlists; and the stocks listed."""
+"""State of the broker for one client: portfolios with cash and holdings, orders, watchlists, and the listed stocks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stock(Entity):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its symbol and the words of its name, as a search finds them."""
+        """The words that a search finds it by: its symbol and the words of its name."""
         return words_of(f"{self.symbol} {self.name}")
 
 
@@ -75,7 +75,7 @@ class Portfolio(Entity):
         return self.cash - self.reserved
 
     def holding(self, stock: StockId) -> Holding:
-        """What is held of a stock, perhaps nothing."""
+        """Return the holding of a stock, with a quantity of 0 if there is none."""
         for row in self.holdings:
             if row.stock == stock:
                 return row
@@ -119,7 +119,7 @@ class StockOrder(Entity):
 
     @property
     def reserves(self) -> int:
-        """What an open order keeps aside: cents when it buys, shares when it sells."""
+        """What an open order reserves: cents if it buys, shares if it sells."""
         return self.left * (self.limit or 0) if self.side == "buy" else self.left
 
 
@@ -146,5 +146,5 @@ class Broker(State):
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in small letters, each once, without commas."""
+    """Return the words of a text in lower case, without duplicates, split at commas, hyphens and spaces."""
     return tuple(dict.fromkeys(text.casefold().replace(",", " ").replace("-", " ").split()))

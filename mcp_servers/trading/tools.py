@@ -121,7 +121,7 @@ Limit = Annotated[
 ]
 
 
-# Tools on watchlists, stocks to keep an eye on.
+# Tools for watchlists.
 
 MOST_WATCHED = 12
 
@@ -151,7 +151,7 @@ def watch_stock(broker: Broker, watchlist: WatchlistRef, stock: StockRef) -> Wat
     return watchlist_view(broker, broker.watchlists.change(watchlist, stocks=(*row.stocks, stock)), ROWS)
 
 
-# Tools on the market: which stocks there are, what they cost, who wants and offers them.
+# Tools for the market: stock search, quotes and order books.
 
 
 @server.read()
@@ -194,7 +194,7 @@ def get_order_book(broker: Broker, stock: StockRef) -> OrderBook:
     )
 
 
-# Tools on orders: place, change, cancel, follow.
+# Tools for orders: place, change, cancel, list and get.
 
 LONGEST = timedelta(days=30)
 
@@ -224,7 +224,7 @@ def place_limit_order(
 
 
 def require_terms(broker: Broker, owner: Portfolio, stock: Stock, side: Side, quantity: int, price: int) -> None:
-    """Raises ToolError unless a limit order of these terms can be taken."""
+    """Raise ToolError unless a limit order with these terms can be accepted."""
     require_lots(stock, quantity)
     require_limit(broker, stock, price)
     require_value(quantity, price)
@@ -256,7 +256,7 @@ def expiry(broker: Broker, stock: Stock, duration: Duration) -> datetime:
 
 
 def enter(broker: Broker, order: StockOrder) -> StockOrder:
-    """Take an order into the book, and trade it with what crosses it when the exchange is open."""
+    """Put an order into the book and, if the exchange is open, trade it with what it crosses."""
     broker.orders.put(order)
     reserve(broker, order, order.left)
     stock = broker.stocks[order.stock]
@@ -353,7 +353,7 @@ def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     return order_details(settled(broker, stock=broker.orders[order].stock).orders[order])
 
 
-# Tools on portfolios: cash, what is reserved, what is held.
+# Tools for portfolios: cash, reservations and holdings.
 
 
 @server.read()

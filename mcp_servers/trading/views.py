@@ -1,4 +1,4 @@
-"""Stocks, portfolios, orders and books as tools show them."""
+"""Result types and serializers for stocks, portfolios, orders and order books."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def stock_view(broker: Broker, stock: Stock) -> StockView:
 
 @lru_cache(maxsize=1 << 14)
 def stock_in(seed: int, stock: Stock, number: int) -> StockView:
-    """A stock as it stands in a round."""
+    """Return a stock with its price in a round."""
     return StockView.from_row(stock, last=middle(seed, stock, number))
 
 
@@ -192,7 +192,7 @@ def quote_of(broker: Broker, stock: Stock) -> Quote:
 
 
 def book_side(broker: Broker, stock: Stock, side: Side) -> tuple[BookLevel, ...]:
-    """The others' orders and the client's own of one side; own ones that wait for the opening are not in the book."""
+    """Return one side of the book; it includes the client's orders only while the exchange is open."""
     waiting = broker.open_orders(stock.id) if is_open(stock.exchange, broker.now) else ()
     own = [(order.limit, order.left) for order in waiting if order.side == side and order.limit is not None]
     return book_levels(side, tuple(displayed(broker, stock, side)), tuple(own))
@@ -200,7 +200,7 @@ def book_side(broker: Broker, stock: Stock, side: Side) -> tuple[BookLevel, ...]
 
 @lru_cache(maxsize=1 << 12)
 def book_levels(side: Side, others: tuple[Level, ...], own: tuple[tuple[int, int], ...]) -> tuple[BookLevel, ...]:
-    """One side of a book, best price first, from the others' levels and the limit and shares of the client's orders."""
+    """Return one side of a book, best price first, from the others' levels and the client's (limit, shares)."""
     levels = {level.price: (level.quantity, len(level.orders), 0) for level in others}
     for limit, left in own:
         quantity, count, mine = levels.get(limit, (0, 0, 0))

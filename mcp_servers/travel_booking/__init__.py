@@ -1,4 +1,4 @@
-"""A travel agency: flights with seats and fares, hotels by night, passports, miles, and what it all cost."""
+"""A travel agency: flights with seats and fares, hotels by night, passports, miles and payments."""
 
 from . import laws, tools_flights, tools_hotels
 from .server import server

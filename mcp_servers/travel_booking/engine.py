@@ -1,4 +1,4 @@
-"""Fares, seats, hotel rooms, the ledger of money and miles, and refusals of the travel agency."""
+"""Fares, seats, hotel rooms, the ledgers of money and miles, and the checks that raise the travel agency's errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CLOSES = 1
 
 
 def price_of(flight: Flight, fare: Fare) -> int:
-    """The fare on this flight in cents."""
+    """Return the price of a fare on this flight, in cents."""
     return flight.price * FARES[fare].price // 100
 
 
@@ -70,17 +70,17 @@ def cabin_for(fare: Fare) -> Cabin:
 
 
 def refund_of(booking: FlightBooking) -> int:
-    """What comes back when the booking is cancelled, in cents."""
+    """Return the refund for a cancellation of the booking, in cents."""
     return booking.total * FARES[booking.fare].refund // 100
 
 
 def miles_for(flight: Flight, fare: Fare) -> int:
-    """The miles a traveller is credited at check-in."""
+    """Return the miles that a traveller is credited at check-in."""
     return flight.miles * FARES[fare].earns // 100
 
 
 def upgrade_miles(flight: Flight) -> int:
-    """The miles an upgrade to business costs."""
+    """Return the miles that an upgrade to business costs."""
     return 3_000 + 2 * flight.miles
 
 
@@ -97,34 +97,34 @@ def cabin_of(seat: str) -> Cabin:
 
 @lru_cache(maxsize=16)
 def seats_of(rows: int) -> tuple[str, ...]:
-    """All seats of an aircraft with so many rows, front to back."""
+    """Return all seats of an aircraft with this number of rows, front to back."""
     return tuple(f"{row}{letter}" for row in range(1, rows + 1) for letter in LETTERS)
 
 
 def passengers(travel: Travel, flight: Flight) -> list[FlightBooking]:
-    """The bookings on a flight that are not cancelled."""
+    """Return the bookings on a flight that are not cancelled."""
     return [row for row in travel.bookings.where(flight=flight.id) if row.active]
 
 
 @lru_cache(maxsize=1 << 14)
 def unsold(rows: int, sold: tuple[str, ...], cabin: Cabin) -> tuple[str, ...]:
-    """The seats of a cabin that no stranger has, front to back."""
+    """Return the seats of a cabin that no stranger has, front to back."""
     return tuple(seat for seat in seats_of(rows) if cabin_of(seat) == cabin and seat not in sold)
 
 
 def free_seats(travel: Travel, flight: Flight, cabin: Cabin) -> list[str]:
-    """The seats of a cabin that nobody has, front to back."""
+    """Return the seats of a cabin that nobody has, front to back."""
     taken = [row.seat for row in passengers(travel, flight)]
     return [seat for seat in unsold(flight.rows, flight.sold, cabin) if seat not in taken]
 
 
 def places_left(travel: Travel, flight: Flight, cabin: Cabin) -> int:
-    """How many more can be booked in a cabin: a booking takes a place even before it has a seat."""
+    """Return how many more bookings a cabin can take; a booking takes a place even before it has a seat."""
     booked = [row for row in passengers(travel, flight) if row.cabin == cabin]
     return len(unsold(flight.rows, flight.sold, cabin)) - len(booked)
 
 
-# How money and miles move: each movement is a line of its ledger.
+# Payments and miles: each movement is an entry in its ledger.
 
 
 def pay(
@@ -134,7 +134,7 @@ def pay(
     booking: BookingCode | None = None,
     stay: HotelStayId | None = None,
 ) -> None:
-    """Take these cents from the user, or give them back when negative; nothing is written for nothing."""
+    """Charge the user these cents, or refund them if negative; an amount of zero adds no payment."""
     if amount:
         id = travel.payments.new_id()
         travel.payments.put(
@@ -145,7 +145,7 @@ def pay(
 def add_miles(
     travel: Travel, traveller: EmailAddress, miles: int, reason: MilesReason, booking: BookingCode | None
 ) -> None:
-    """Credit a traveller with miles, or take them away when negative."""
+    """Credit a traveller with miles, or deduct them if negative."""
     travel.travellers.change(traveller, miles=travel.travellers[traveller].miles + miles)
     travel.miles.put(
         MilesEntry(
@@ -159,24 +159,24 @@ def add_miles(
     )
 
 
-# When a room is free, and when the agency refuses a stay.
+# Availability of rooms, and checks that raise errors for stays.
 
 FURTHEST = timedelta(days=365)
 
 
 def strangers(seed: int, room: HotelRoom, night: date) -> int:
-    """How many rooms of this kind strangers have that night: from none to all, the same whenever asked."""
+    """Return how many rooms of this kind strangers have on a night, from none to all; every call returns the same."""
     return demand(seed, room.id, night) * (room.count + 1) // 256
 
 
 @lru_cache(maxsize=1 << 16)
 def demand(seed: int, room: HotelRoomId, night: date) -> int:
-    """How much strangers want a kind of room that night, from 0 to 255."""
+    """Return the demand of strangers for a kind of room on a night, from 0 to 255."""
     return min(blake2b(f"{seed}/{room}/{night.isoformat()}".encode(), digest_size=2).digest())
 
 
 def rooms_left(travel: Travel, room: HotelRoom, night: date, besides: HotelStayId | None = None) -> int:
-    """How many rooms of this kind nobody has that night; the stay `besides` does not count."""
+    """Return how many rooms of this kind are free on a night; the stay `besides` does not count."""
     stays = travel.stays.where(room=room.id)
     own = [row for row in stays if row.arrival <= night <= row.last and row.active and row.id != besides]
     return room.count - strangers(travel.seed, room, night) - len(own)
@@ -187,7 +187,7 @@ def fewest_left(travel: Travel, room: HotelRoom, arrival: date, nights: int) -> 
 
 
 def require_ahead(travel: Travel, arrival: date) -> None:
-    """Raises ToolError unless the agency sells this night."""
+    """Raise ToolError if this night is past or further ahead than rooms are sold."""
     today = travel.now.date()
     if arrival < today:
         raise ToolError("in_the_past", f"{arrival} is past; today is {today}. Name a day to come.")
@@ -198,7 +198,7 @@ def require_ahead(travel: Travel, arrival: date) -> None:
 def require_room(
     travel: Travel, room: HotelRoomId, arrival: date, nights: int, besides: HotelStayId | None = None
 ) -> None:
-    """Raises ToolError when the room is sold out on one of the nights."""
+    """Raise ToolError if the room is sold out on one of the nights."""
     row = travel.rooms[room]
     for night in nights_from(arrival, nights):
         if rooms_left(travel, row, night, besides) < 1:
@@ -210,7 +210,7 @@ def require_room(
 def require_not_elsewhere(
     travel: Travel, traveller: EmailAddress, nights: Sequence[date], besides: HotelStayId | None = None
 ) -> None:
-    """Raises ToolError when another stay has the traveller in a bed on one of these nights."""
+    """Raise ToolError if the traveller has another stay on one of these nights."""
     for row in travel.stays.where(traveller=traveller):
         if row.active and row.id != besides and row.arrival <= nights[-1] and nights[0] <= row.last:
             raise ToolError(
@@ -221,7 +221,7 @@ def require_not_elsewhere(
 
 
 def coming_stay(travel: Travel, id: HotelStayId) -> HotelStay:
-    """The stay, which is still to come. Raises ToolError when it is cancelled or has begun."""
+    """Return the stay if it is still to come; raise ToolError if it is cancelled or has begun."""
     row = travel.stays[id]
     if not row.active:
         raise ToolError("stay_cancelled", f"{id} is cancelled; book the room again.")
@@ -231,18 +231,18 @@ def coming_stay(travel: Travel, id: HotelStayId) -> HotelStay:
 
 
 def free_of_charge(travel: Travel, stay: HotelStay) -> bool:
-    """Whether a stay can still be changed or cancelled without a charge."""
+    """Return whether a stay can still be changed or cancelled free of charge."""
     return travel.now.date() <= stay.arrival - travel.hotel_of(stay).free_days * ONE_DAY
 
 
-# When the agency refuses a flight: departed, closed, full, cancelled, too late, without a passport, in two places.
+# Checks that raise errors for flights: departed, closed, full, cancelled, too late, no passport, overlapping.
 
 COUNTRIES = {city.name: city.country for city in CITIES}
 CITY_NAMES = {text.casefold(): city.name for city in CITIES for text in (city.name, city.airport)}
 
 
 def city_named(text: str) -> str:
-    """The city of this name or airport code. Raises ToolError when there is none."""
+    """Return the city with this name or airport code; raise ToolError if there is none."""
     name = CITY_NAMES.get(text.strip().casefold())
     if name is None:
         raise ToolError("unknown_city", f"No airport is known for {text}; name a city or its three-letter code.")
@@ -257,7 +257,7 @@ def require_not_departed(travel: Travel, flight: Flight) -> None:
 
 
 def require_open(travel: Travel, flight: Flight) -> None:
-    """Raises ToolError when a flight has left or is about to."""
+    """Raise ToolError if a flight has departed or sales for it are closed."""
     require_not_departed(travel, flight)
     if flight.departs - timedelta(hours=CLOSES) <= travel.now:
         raise ToolError(
@@ -271,7 +271,7 @@ def require_place(travel: Travel, flight: Flight, cabin: Cabin) -> None:
 
 
 def require_passport(traveller: Traveller, flight: Flight) -> None:
-    """Raises ToolError unless the traveller may cross the border, if the flight crosses one."""
+    """Raise ToolError if the flight crosses a border and the traveller has no passport valid on its day."""
     if COUNTRIES[flight.origin] != COUNTRIES[flight.destination]:
         require_valid_passport(traveller, flight.departs.date())
 
@@ -287,7 +287,7 @@ def require_valid_passport(traveller: Traveller, day: date) -> None:
 
 
 def require_time(travel: Travel, traveller: Traveller, flight: Flight, besides: BookingCode | None = None) -> None:
-    """Raises ToolError when another booking has the traveller in the air at the time of this flight."""
+    """Raise ToolError if another booking of the traveller is on this flight or overlaps it in time."""
     for row in travel.bookings.where(traveller=traveller.id):
         if not row.active or row.id == besides:
             continue
@@ -303,12 +303,12 @@ def require_time(travel: Travel, traveller: Traveller, flight: Flight, besides: 
 
 
 def overlap(one: Flight, other: Flight) -> bool:
-    """Whether nobody can take both flights."""
+    """Return whether two flights overlap in time, so that nobody can take both."""
     return one.departs < other.arrives and other.departs < one.arrives
 
 
 def active_booking(travel: Travel, id: BookingCode) -> tuple[FlightBooking, Flight]:
-    """The booking and its flight, which is still to come. Raises ToolError when it is cancelled or has left."""
+    """Return the booking and its flight; raise ToolError if it is cancelled or the flight has departed."""
     booking = travel.bookings[id]
     if not booking.active:
         raise ToolError("booking_cancelled", f"{id} is cancelled; book the flight again.")
@@ -318,7 +318,7 @@ def active_booking(travel: Travel, id: BookingCode) -> tuple[FlightBooking, Flig
 
 
 def changeable_booking(travel: Travel, id: BookingCode) -> tuple[FlightBooking, Flight]:
-    """The same, while its traveller is not checked in."""
+    """Return the same as `active_booking`; also raise ToolError if the traveller is checked in."""
     booking, flight = active_booking(travel, id)
     if booking.status == "checked_in":
         raise ToolError("already_checked_in", f"{id} is checked in; only staff at the airport can change it now.")
@@ -326,5 +326,5 @@ def changeable_booking(travel: Travel, id: BookingCode) -> tuple[FlightBooking, 
 
 
 def window_passed(travel: Travel, booking: FlightBooking, flight: Flight) -> bool:
-    """Whether it is too late to change or cancel under the rules of the fare."""
+    """Return whether it is too late to change or cancel the booking under the rules of its fare."""
     return travel.now > flight.departs - timedelta(hours=FARES[booking.fare].window)

@@ -1,4 +1,4 @@
-"""The agency as a session finds it: flights to come, what is booked on them, hotels, passports and miles."""
+"""Seeded world of the travel agency: flights and their bookings, hotels and stays, passports and miles."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .state import (
     Traveller,
 )
 
-# The flights of a world before they have rows: routes, times, prices, and how full they are.
+# Flights of a world: routes, times, prices, and how full they are.
 
 AIRLINES = {
     "AU": "Aurora Air", "BQ": "Blue Quay", "CL": "Cloudline", "FJ": "Fjord Wings", "HZ": "Horizon Jet",
@@ -55,7 +55,7 @@ BY_NAME = {city.name: city for city in CITIES}
 
 @lru_cache(maxsize=len(CITIES) ** 2)
 def kilometres(one: str, other: str) -> int:
-    """The great circle between two cities, in whole kilometres."""
+    """Return the great-circle distance between two cities, in whole kilometres."""
     (a, b), (c, d) = (
         (radians(city.latitude / 1_000_000), radians(city.longitude / 1_000_000))
         for city in (BY_NAME[one], BY_NAME[other])
@@ -64,7 +64,7 @@ def kilometres(one: str, other: str) -> int:
 
 
 def flying_time(distance: int) -> timedelta:
-    """Forty minutes and the way at 800 km an hour, to the next five minutes."""
+    """Return 40 minutes plus the time for the distance at 800 km/h, rounded up to five minutes."""
     minutes = 40 + distance * 60 // 800
     return timedelta(minutes=minutes + -minutes % 5)
 
@@ -84,7 +84,7 @@ class Schedule:
                 return number
 
     def hour(self, day: datetime) -> datetime:
-        """A moment of a day at which flights leave."""
+        """Return a time of departure on this day."""
         return day.replace(hour=self.draw.integer(6, 21), minute=self.draw.choice(MINUTES))
 
     def flight(
@@ -96,7 +96,7 @@ class Schedule:
         price: int | None = None,
         full: bool = False,
     ) -> Flight:
-        """A flight; its price in cents is drawn by its distance unless given. Full: only business has places."""
+        """Draw a flight. Its price in cents depends on the distance unless given; if full, only business has places."""
         number, distance = self.number(), kilometres(origin, destination)
         return Flight(
             id=id,
@@ -113,7 +113,7 @@ class Schedule:
         )
 
     def sold(self, rows: int, full: bool) -> tuple[str, ...]:
-        """The seats of strangers, which leave three or more in each cabin unless the flight is full."""
+        """Draw the seats that strangers have; three or more in each cabin stay free, unless the flight is full."""
         first = BUSINESS_ROWS * len(LETTERS)
         seats = seats_of(rows)
         front, back = seats[:first], seats[first:]
@@ -123,7 +123,7 @@ class Schedule:
 
 
 def light_price(price: int, fare: Fare) -> int:
-    """The light price of a flight on which this fare costs so many cents."""
+    """Return the light price of a flight on which this fare costs `price` cents."""
     return price * 100 // FARES[fare].price
 
 
@@ -150,7 +150,7 @@ KINDS = (
 
 
 def put_hotels(travel: Travel, draw: Draw, cities: list[str], count: int, kinds: int) -> None:
-    """Hotels in the cities that flights go to, in turn; those of the user's town stand at places of the town."""
+    """Add hotels to the cities in turn; those in the user's town stand at its places as long as there are any."""
     names, home = dict[str, None](), town(travel.seed)
     local = [place for place in places(travel.seed) if place.kind == "hotel"]
     for number in range(count):
@@ -184,7 +184,7 @@ def put_hotels(travel: Travel, draw: Draw, cities: list[str], count: int, kinds:
 
 
 def fresh_name(draw: Draw, taken: dict[str, None]) -> str:
-    """A hotel's name that no other hotel has."""
+    """Return a hotel name that no other hotel has."""
     while True:
         name = draw.choice(FORMS).format(draw.choice(NAMES))
         if name not in taken:
@@ -192,7 +192,7 @@ def fresh_name(draw: Draw, taken: dict[str, None]) -> str:
 
 
 def put_stays(travel: Travel, draw: Draw, count: int) -> None:
-    """Stays to come, no two of one traveller close to each other; one in five is cancelled, some begin today."""
+    """Add stays. Those of one traveller do not overlap; one in five is cancelled, and some begin today."""
     people, rooms = draw.shuffled(list(travel.travellers)), list(travel.rooms)
     while len(travel.stays) < count:
         room, nights = draw.choice(rooms), draw.integer(1, 4)
@@ -245,7 +245,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Travel:
-    """The agency of this seed; sizes are small, default and large."""
+    """Return the travel agency of this seed; `size` is small, default or large."""
     travel, scale = Travel(seed, beginning(seed)), SIZES[size]
     draw = Draw("travel_booking", seed, size)
     if size == "large":
@@ -266,7 +266,7 @@ def seed(seed: int, size: str) -> Travel:
 
 
 def put_travellers(travel: Travel, draw: Draw, people: list[Person]) -> None:
-    """The user and two companions can go abroad; at least one other has no passport, and one an expired one."""
+    """Add travellers. The user and two others have valid passports; at least one has none, and one an expired one."""
     today, numbers = travel.now.date(), dict[str, None]()
     for place, person in enumerate(people):
         number = f"{draw.choice('ABCEGHKLNPRX')}{draw.integer(1_000_000, 9_999_999)}"
@@ -289,8 +289,10 @@ def put_travellers(travel: Travel, draw: Draw, people: list[Person]) -> None:
 
 
 def put_known_bookings(travel: Travel, schedule: Schedule) -> None:
-    """The flights that every server of the world knows to be booked by the user, for somebody else only where they
-    overlap; and other flights on each of their routes."""
+    """Add the bookings that all servers of the world share, and other flights on each of their routes.
+
+    A booking is for the user, or for somebody else if it overlaps another one of the user.
+    """
     draw = schedule.draw
     for row in bookings(travel.seed):
         fare: Fare = draw.weighted(FARE_NAMES, (1, 4, 3, 0))
@@ -308,7 +310,7 @@ def put_known_bookings(travel: Travel, schedule: Schedule) -> None:
 
 
 def put_flights_of_today(travel: Travel, schedule: Schedule) -> None:
-    """One flight whose check-in is open, the same a day later, one that has left, and one that is full."""
+    """Add four flights: one open for check-in, one on its route days later, one departed and one full."""
     draw, now = schedule.draw, travel.now
     here, there = schedule.cities[0].name, schedule.cities[-1].name
     companion = list(travel.travellers)[1].id
@@ -327,7 +329,7 @@ def put_flights_of_today(travel: Travel, schedule: Schedule) -> None:
 
 
 def put_flight(travel: Travel, schedule: Schedule, days: int) -> None:
-    """Any flight to or from the user's town; three in a hundred are full, and some have left."""
+    """Add a flight to or from the user's town; three in a hundred are full, and some have departed."""
     draw = schedule.draw
     here, there = schedule.cities[0].name, draw.choice(schedule.cities[1:]).name
     origin, destination = (here, there) if draw.chance(0.55) else (there, here)
@@ -343,13 +345,13 @@ def put_flight_on(
 
 
 def is_free(travel: Travel, traveller: EmailAddress, flight: Flight) -> bool:
-    """Whether nothing booked has the traveller in the air at the time of this flight."""
+    """Return whether no active booking of the traveller overlaps this flight in time."""
     rows = travel.bookings.where(traveller=traveller)
     return not any(row.active and overlap(flight, travel.flight_of(row)) for row in rows)
 
 
 def put_bookings(travel: Travel, draw: Draw, count: int) -> None:
-    """More bookings, of those with a passport; one in six is cancelled."""
+    """Add bookings for travellers with a valid passport; one in six is cancelled."""
     today = travel.now.date()
     people = [row for row in travel.travellers if row.passport_expires and row.passport_expires > today]
     flights = [row for row in travel.flights if row.departs > travel.now + ONE_DAY]
@@ -370,7 +372,7 @@ def put_booking(
     status: BookingStatus,
     code: BookingCode | None = None,
 ) -> None:
-    """A booking with what it cost, what came back, and the miles it brought. One known by its code has no extras."""
+    """Add a booking with its payments, refund and miles; one with a given code has no extra bags."""
     free, included = free_seats(travel, flight, cabin_for(fare)), FARES[fare].bags
     seat = status == "checked_in" or (status == "confirmed" and draw.chance(0.4))
     extra = 0 if code else draw.integer(0, MOST_BAGS - included) * draw.integer(0, 1)

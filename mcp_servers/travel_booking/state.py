@@ -1,4 +1,4 @@
-"""What a travel agency knows: travellers, flights, bookings, hotels, stays, and the ledgers of money and miles."""
+"""State of the travel agency: travellers, flights, bookings, hotels, stays, and the ledgers of money and miles."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Flight(Entity):
 
     @property
     def route(self) -> str:
-        """Where it goes from and to."""
+        """Its origin and destination as one text, to find flights by route."""
         return f"{self.origin} - {self.destination}"
 
     @property
@@ -91,7 +91,7 @@ class FlightBooking(Entity):
 
     @property
     def total(self) -> int:
-        """All it cost in cents, before any refund."""
+        """Its whole cost in cents, before any refund."""
         return self.fare_price + self.bag_fees + self.change_fees
 
     @property
@@ -144,7 +144,7 @@ class HotelStay(Entity):
 
     @property
     def days(self) -> list[date]:
-        """The nights by the day they begin on."""
+        """Its nights, each given as the day on which it begins."""
         return nights_from(self.arrival, self.nights)
 
     @property
@@ -188,7 +188,7 @@ class Travel(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """The user's id."""
         return cast(self.seed, 1)[0].id
 
     def flight_of(self, booking: FlightBooking) -> Flight:
@@ -199,5 +199,5 @@ class Travel(State):
 
 
 def nights_from(arrival: date, nights: int) -> list[date]:
-    """The days on which these nights begin."""
+    """Return the days on which these nights begin."""
     return [arrival + place * ONE_DAY for place in range(nights)]

@@ -1,4 +1,4 @@
-"""Tools on flights and their bookings: search, book, change, check in."""
+"""Tools for flights and their bookings: search, book, change, check in."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from .views import (
     seat_view,
 )
 
-# Tools on flight bookings: book, look up, change, cancel.
+# Tools for flight bookings: book, look up, change, cancel.
 
 
 @server.write(idempotent=True)
@@ -143,7 +143,7 @@ def cancel_flight_booking(travel: Travel, booking: BookingRef) -> BookingDetails
     )
 
 
-# Tools on what a booking becomes before departure: seat, bags, upgrade, check-in.
+# Tools for a booking before departure: seat, bags, upgrade, check-in.
 
 
 @server.write(idempotent=True)
@@ -218,7 +218,7 @@ def check_in_for_flight(travel: Travel, booking: BookingRef, passport: Passport)
 
 @server.known_by_heart
 def passports(travel: Travel) -> dict[tuple[str, str], str]:
-    """The user knows the passport of every traveller, for each booking it is needed for."""
+    """Return what the user knows: the passport number of the traveller for each booking."""
     known = {row.id: row.passport for row in travel.travellers if row.passport is not None}
     return {(row.id, "passport"): known[row.traveller] for row in travel.bookings if row.traveller in known}
 
@@ -266,7 +266,7 @@ def get_flight(travel: Travel, flight: FlightRef) -> FlightDetails:
 
 
 def on_route(travel: Travel, flight: Flight) -> list[Flight]:
-    """The coming flights between the same cities, the next first."""
+    """Return the coming flights between the same cities, the next first."""
     rows = travel.flights.where(route=flight.route)
     return sorted([row for row in rows if row.departs > travel.now], key=attrgetter("departs", "number"))
 

@@ -1,4 +1,4 @@
-"""Tools on hotels, stays and travellers."""
+"""Tools for hotels, stays and travellers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def list_free_rooms(
     return tuple(islice(found, limit or ROWS))
 
 
-# Tools on hotel stays: book, change, cancel.
+# Tools for hotel stays: book, change, cancel.
 
 
 @server.write(idempotent=True)
@@ -137,7 +137,7 @@ def cancel_hotel_stay(travel: Travel, stay: StayRef) -> StayView:
     return stay_view(travel, travel.stays.change(stay, status="cancelled", refunded=row.price - kept))
 
 
-# Tools on travellers: who they are, their passports and miles, and all that is booked for them.
+# Tools for travellers: search, passports, miles and itineraries.
 
 LONGEST = timedelta(days=3653)
 

@@ -1,4 +1,4 @@
-"""What the tools show of travellers and of what is booked for them."""
+"""Result types and serializers for hotels, flights, travellers and bookings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .state import (
     Traveller,
 )
 
-# What the tools show of hotels: prices, free rooms, stays.
+# Results about hotels: prices, free rooms, stays.
 
 
 class HotelView(Entity):
@@ -93,7 +93,7 @@ def stay_view(travel: Travel, row: HotelStay) -> StayView:
     )
 
 
-# What the tools show of flights: times, fares with places left, free seats.
+# Results about flights: times, fares with places left, free seats.
 
 FlightStatus = Literal["scheduled", "in the air", "landed"]
 

@@ -1,4 +1,4 @@
-"""Motion of the car, service stations, and refusals of the car."""
+"""Motion of the car, stations and the workshop, and the checks that raise the car's errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..kit import Draw, ToolError
 from ..places import Place, PlaceId, PlaceKind
 from .state import Drive, Garage, Vehicle, VehicleTrip
 
-# Where the car is and how far it has driven: distances by integers, and trips that go on as time passes.
+# Position of the car and distances, in integers; a running trip advances with the clock.
 
 USUAL_SPEED = 50
 MINUTE = timedelta(minutes=1)
@@ -18,25 +18,25 @@ MINUTE = timedelta(minutes=1)
 
 @lru_cache(maxsize=1 << 14)
 def cosine(latitude: int) -> int:
-    """A thousand times the cosine of a latitude, by Bhaskara's formula: cos d = (32400 - 4 d^2) / (32400 + d^2)."""
+    """Return 1000 times the cosine of a latitude, by Bhaskara's formula: cos d = (32400 - 4 d^2) / (32400 + d^2)."""
     degrees = abs(latitude) // 1_000_000
     return (32_400 - 4 * degrees**2) * 1000 // (32_400 + degrees**2)
 
 
 def distance(latitude: int, longitude: int, place: Place) -> int:
-    """Metres by road, which go along the streets north and east; a micro-degree of latitude is 111 mm."""
+    """Return the metres by road, along streets that run north and east; a micro-degree of latitude is 111 mm."""
     north = abs(place.latitude - latitude) * 111 // 1000
     east = abs(place.longitude - longitude) * 111 * cosine(place.latitude) // 1_000_000
     return max(100, north + east)
 
 
 def minutes_for(metres: int, speed: int) -> int:
-    """Whole minutes, the last one begun, that so many metres take at a speed in km/h."""
+    """Return the minutes that these metres take at a speed in km/h, rounded up."""
     return -(-metres * 60 // (speed * 1000))
 
 
 def driven(trip: VehicleTrip, now: datetime) -> int:
-    """Metres of a running trip until now."""
+    """Return the metres of a running trip until now."""
     minutes = (now - trip.since) // MINUTE
     return min(trip.distance, trip.metres + minutes * trip.speed * 1000 // 60)
 
@@ -46,7 +46,7 @@ def energy_for(car: Vehicle, metres: int) -> int:
 
 
 def on_the_way(trip: VehicleTrip, place: Place, metres: int) -> tuple[int, int]:
-    """Where a trip to a place has got to after so many metres, in micro-degrees."""
+    """Return the position of a trip to a place after these metres, in micro-degrees."""
     return (
         trip.latitude + (place.latitude - trip.latitude) * metres // trip.distance,
         trip.longitude + (place.longitude - trip.longitude) * metres // trip.distance,
@@ -54,7 +54,7 @@ def on_the_way(trip: VehicleTrip, place: Place, metres: int) -> tuple[int, int]:
 
 
 def ended(car: Vehicle, trip: VehicleTrip, place: Place, moment: datetime, metres: int) -> tuple[Vehicle, VehicleTrip]:
-    """Car and trip after the trip has ended, at its destination or on the way there."""
+    """Return the car and the trip after the trip has ended, at its destination or on the way there."""
     arrived, used = metres == trip.distance, energy_for(car, metres)
     latitude, longitude = on_the_way(trip, place, metres)
     car = replace(
@@ -72,7 +72,7 @@ def ended(car: Vehicle, trip: VehicleTrip, place: Place, moment: datetime, metre
 
 
 def present(garage: Garage) -> tuple[Vehicle, VehicleTrip | None]:
-    """The car as it is now, and the trip it is on, or has finished since it was last changed."""
+    """Return the car as it is now, and the trip that it is on or has finished since it was last changed."""
     car = garage.car
     if car.trip is None:
         return car, None
@@ -84,7 +84,7 @@ def present(garage: Garage) -> tuple[Vehicle, VehicleTrip | None]:
 
 
 def settle(garage: Garage) -> Vehicle:
-    """The car as it is now, with its arrival written down if it has arrived: how every write begins."""
+    """Return the car as it is now and, if it has arrived, store its arrival. Every write begins with this."""
     car, trip = present(garage)
     if trip is not None and trip.ended is not None:
         garage.trips.put(trip)
@@ -93,20 +93,20 @@ def settle(garage: Garage) -> Vehicle:
 
 
 def energy_now(garage: Garage) -> int:
-    """Millilitres or watt-hours that are left."""
+    """Return the remaining energy in millilitres or watt-hours."""
     car, trip = present(garage)
     return car.energy - (energy_for(car, driven(trip, garage.now)) if trip and trip.ended is None else 0)
 
 
 def position(garage: Garage) -> tuple[int, int]:
-    """Where the car is, in micro-degrees."""
+    """Return the position of the car in micro-degrees."""
     car, trip = present(garage)
     if trip is not None and trip.ended is None:
         return on_the_way(trip, garage.places[trip.destination], driven(trip, garage.now))
     return car.latitude, car.longitude
 
 
-# Stations and the workshop as the car finds them: prices, free pumps, opening hours.
+# Stations and the workshop: prices, free pumps, opening hours.
 
 STATIONS: dict[PlaceKind, Drive] = {"fuel station": "petrol", "charging station": "electric"}
 PRICES: dict[Drive, tuple[int, int]] = {"petrol": (149, 199), "electric": (35, 79)}
@@ -115,7 +115,7 @@ HOUR = timedelta(hours=1)
 
 
 def price_of(garage: Garage, place: Place) -> int | None:
-    """Cents for a litre or a kWh; None where there is no station."""
+    """Return the price of a litre or kWh in cents, or None if the place is not a station."""
     drive = STATIONS.get(place.kind)
     return None if drive is None else price(garage.seed, place.id, drive)
 
@@ -126,7 +126,7 @@ def price(seed: int, station: PlaceId, drive: Drive) -> int:
 
 
 def is_busy(garage: Garage, place: Place) -> bool:
-    """Whether all pumps of a station are taken in these ten minutes."""
+    """Return whether all pumps of a station are taken in the current ten minutes."""
     now = garage.now
     return is_busy_then(garage.seed, place.id, now.date(), now.hour, now.minute // 10)
 
@@ -137,13 +137,13 @@ def is_busy_then(seed: int, station: PlaceId, day: date, hour: int, part: int) -
 
 
 def is_open(moment: datetime) -> bool:
-    """Whether the workshop has an hour for a car from this moment on."""
+    """Return whether an hour in the workshop from this moment on lies within its opening hours."""
     last = moment.replace(hour=CLOSING, minute=0) - HOUR
     return moment.weekday() < 5 and moment.replace(hour=OPENING, minute=0) <= moment <= last
 
 
 def is_fully_booked(garage: Garage, moment: datetime) -> bool:
-    """Whether the workshop has no place left in the hour of this moment."""
+    """Return whether the workshop has no place left in the hour of this moment."""
     return is_full_hour(garage.seed, moment.date(), moment.hour)
 
 
@@ -152,7 +152,7 @@ def is_full_hour(seed: int, day: date, hour: int) -> bool:
     return Draw("workshop", seed, day, hour).chance(0.25)
 
 
-# What must hold before the car does something, and the refusal when it does not.
+# Checks that raise errors when the car is not ready for an action.
 
 
 def require_engine(car: Vehicle, what: str) -> None:
@@ -171,7 +171,7 @@ def require_standing(car: Vehicle) -> None:
 
 
 def running_trip(garage: Garage, car: Vehicle) -> VehicleTrip:
-    """The trip the car is on. Raises ToolError when it stands still."""
+    """Return the trip that the car is on; raise ToolError if it stands still."""
     if car.trip is None:
         raise ToolError("not_moving", "The car stands still; start driving first.")
     return garage.trips[car.trip]
@@ -203,7 +203,7 @@ def require_no_valet(garage: Garage, what: str) -> None:
 
 
 def require_energy(garage: Garage, needed: int, what: str) -> None:
-    """Raises ToolError unless so much energy is left besides the reserve, a twentieth of the tank."""
+    """Raise ToolError unless this much energy is left besides the reserve, a twentieth of the tank."""
     car = garage.car
     if energy_now(garage) < needed + car.tank // 20:
         code, where = ("low_fuel", "fuel station") if car.drive == "petrol" else ("low_battery", "charging station")

@@ -1,4 +1,4 @@
-"""What holds in every state of the car that a session can reach."""
+"""Invariants of the car: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 

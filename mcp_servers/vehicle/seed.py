@@ -1,4 +1,4 @@
-"""The car as a session finds it: parked, at a station, ready to go or on its way, with all the trips that led there."""
+"""Seeded world of the car: parked, at a station, ready to go or driving, with all its past trips."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .state import (
     VehicleTrip,
 )
 
-# The past of a car: where it has been driven and where it was filled, told backwards from how it is today.
+# The history of a car: its trips and refuels, planned backwards from its present state.
 
 Id = TypeVar("Id", bound=str)
 
@@ -59,9 +59,9 @@ class Past(NamedTuple):
 
 
 def plan_legs(draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, now: datetime, count: int) -> Past:
-    """So many trips that end at a place with the energy the car has, planned from the last to the first.
+    """Plan `count` trips that end at `last` with the energy the car has, from the last to the first.
 
-    Where the car would have had too much energy before, it came from a station that filled it.
+    Where the car would have had too much energy before a trip, the trip begins at a station that filled it.
     """
     stations = [place for place in places if STATIONS.get(place.kind) == car.drive]
     energy, end, target, legs = car.energy, now - timedelta(minutes=draw.integer(20, 300)), last, list[Leg]()
@@ -82,7 +82,7 @@ def plan_legs(draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, no
 
 
 def put_history(garage: Garage, draw: Draw, car: Vehicle, last: Place, count: int) -> Vehicle:
-    """Write down trips and stops for fuel; the car as it was bought, and as it is after them."""
+    """Add the past trips and refuels; return the car with its energy when bought and its present odometer."""
     legs, energy = plan_legs(draw, car, list(garage.places), last, garage.now, count)
     for number, leg in enumerate(legs):
         start = leg.end - minutes_for(leg.metres, leg.speed) * MINUTE
@@ -151,7 +151,7 @@ SIZES = {
 
 
 def seed(seed: int, size: str) -> Garage:
-    """The car of this seed; sizes are small, default and large."""
+    """Return the car of this seed; `size` is small, default or large."""
     garage, draw, scale = Garage(seed, beginning(seed)), Draw("vehicle", seed, size), SIZES[size]
     if size == "large":
         garage.trips.width = 6
@@ -166,7 +166,7 @@ def seed(seed: int, size: str) -> Garage:
 
 
 def put_profiles(garage: Garage, draw: Draw, count: int) -> None:
-    """The user, others of the household, and a valet."""
+    """Add profiles for the user, others of the household, and a valet."""
     people = cast(garage.seed, count - 1)
     pins = draw.sample(range(10_000), count)
     for number, pin in enumerate(pins):
@@ -184,7 +184,7 @@ def put_profiles(garage: Garage, draw: Draw, count: int) -> None:
 
 
 def draw_car(draw: Draw, id: VehicleId, phase: Phase) -> Vehicle:
-    """The car without a past and a place."""
+    """Draw a car without a history and a position."""
     drive: Drive = draw.choice(("petrol", "electric"))
     tank = draw.choice(TANKS[drive]) * 1000
     low, high = (30, 88) if phase == "driving" else (10, 70) if phase == "station" else (12, 88)
@@ -211,7 +211,7 @@ def draw_car(draw: Draw, id: VehicleId, phase: Phase) -> Vehicle:
 
 
 def put_car(garage: Garage, draw: Draw, car: Vehicle, phase: Phase, trips: int) -> None:
-    """The car at the end of its past, in the phase that is asked for."""
+    """Add the car in this phase, after its past trips."""
     known = list(garage.places)
     stations = [place for place in known if STATIONS.get(place.kind) == car.drive]
     here = draw.choice(stations if phase == "station" else known)
@@ -240,7 +240,7 @@ def put_car(garage: Garage, draw: Draw, car: Vehicle, phase: Phase, trips: int) 
 
 
 def set_off(garage: Garage, draw: Draw, car: Vehicle, here: Place) -> Vehicle:
-    """The car some minutes after it left for a place far away."""
+    """Return the car some minutes after it left for the farthest place."""
     metres, _, target = max((distance(here.latitude, here.longitude, row), row.id, row) for row in garage.places)
     latest = minutes_for(metres, USUAL_SPEED) - 1
     start = garage.now - timedelta(minutes=draw.integer(0, min(5, latest)))
@@ -261,7 +261,7 @@ def set_off(garage: Garage, draw: Draw, car: Vehicle, here: Place) -> Vehicle:
 
 
 def put_route(garage: Garage, here: Place, target: Place) -> None:
-    """The destination that the car has, as it was set some time ago."""
+    """Add the route to the car's destination, set ten minutes ago."""
     garage.routes.put(
         Route(
             id=garage.routes.new_id(),
@@ -274,7 +274,7 @@ def put_route(garage: Garage, here: Place, target: Place) -> None:
 
 
 def put_bookings(garage: Garage, draw: Draw, count: int) -> None:
-    """Services on some days to come, each in an hour in which the workshop has a place."""
+    """Add services on coming days, each in an hour in which the workshop has a place."""
     for service in draw.sample(SERVICES, count):
         at = garage.now
         while at == garage.now or not is_open(at) or is_fully_booked(garage, at) or is_taken(garage, at):

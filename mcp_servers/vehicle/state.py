@@ -1,4 +1,4 @@
-"""What a car knows: itself, its drivers, the places around, its trips, what it was filled with, when it is serviced."""
+"""State of the car: the vehicle, its driver profiles, places, routes, trips, refuels and service bookings."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Vehicle(Entity):
     cruise: int | None = None
 
     def level(self, feature: FeatureName) -> int:
-        """How far a feature is turned up, 0 when it is off."""
+        """Return the level of a feature, 0 if it is off."""
         return next((row.level for row in self.features if row.feature == feature), 0)
 
 

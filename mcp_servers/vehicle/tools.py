@@ -1,4 +1,4 @@
-"""The tools of the car."""
+"""Tools of the car."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ from .state import (
 )
 from .views import DriverProfileView, NearbyPlace, RouteView, TripView, VehicleStatus
 
-# Tools that look: the car's status, the places around it, its drivers, its trips.
+# Tools that read: the car's status, the places around it, its drivers and its trips.
 
 
 @server.read()
@@ -144,7 +144,7 @@ def list_vehicle_trips(garage: Garage, since: Since = None, limit: Limit = None)
     return tuple([trip_view(garage, row) for row in found])
 
 
-# Tools on doors, locks and windows.
+# Tools for doors, locks and windows.
 
 FASTEST_WITH_WINDOWS, HALF = 100, 50
 
@@ -205,7 +205,7 @@ def set_vehicle_window(garage: Garage, window: Window, percent: Percent) -> Vehi
     return get_vehicle_status(garage)
 
 
-# Tools that drive: destination, setting off, stopping on the way, cruise control.
+# Tools for driving: destination, start, stop, cruise control.
 
 VALET_SPEED, SAFE_SPEED, LOW_TYRE = 60, 90, 200
 
@@ -263,7 +263,7 @@ def start_driving(garage: Garage) -> TripView:
 
 
 def require_ready(car: Vehicle) -> None:
-    """Raises ToolError unless nothing holds the car back; its doors are closed, for only then it goes into gear D."""
+    """Raise ToolError unless the car is ready to drive; gear D already implies closed doors."""
     if car.gear != "D":
         raise ToolError("not_in_drive", f"The car is in gear {car.gear}; shift to D first.")
     if car.parking_brake:
@@ -302,7 +302,7 @@ def set_cruise_control(garage: Garage, speed: Speed) -> TripView:
     return trip_view(garage, trip)
 
 
-# Tools on climate, lights, wipers and heatings.
+# Tools for climate, lights, wipers and heating.
 
 
 @server.write(idempotent=True)
@@ -338,7 +338,7 @@ def switch_vehicle_feature(garage: Garage, feature: Feature, level: FeatureTarge
 
 
 def require_harmless(car: Vehicle, feature: str, level: int) -> None:
-    """Raises ToolError when one part of the car would be in the way of another, or blind its driver."""
+    """Raise ToolError if a feature would get in the way of another part of the car, or blind its driver."""
     if feature == "fog lights" and level and not car.level("headlights"):
         raise ToolError("headlights_off", "Fog lights need the headlights; turn on the headlights first.")
     if feature == "headlights" and not level and car.level("fog lights"):
@@ -349,7 +349,7 @@ def require_harmless(car: Vehicle, feature: str, level: int) -> None:
         require_standing(car)
 
 
-# Tools that look after the car: fuel or charge, and the workshop.
+# Tools for fuel or charge, and the workshop.
 
 FURTHEST = timedelta(days=90)
 
@@ -410,7 +410,7 @@ def book_vehicle_service(garage: Garage, service: Service, at: ServiceTime) -> S
     return garage.bookings.put(ServiceBooking(id=garage.bookings.new_id(), service=service, at=at))
 
 
-# Tools on who drives, the engine, the gears and the parking brake.
+# Tools for driver profiles, the engine, the gears and the parking brake.
 
 
 @server.write(idempotent=True)
@@ -486,5 +486,5 @@ def set_parking_brake(garage: Garage, to: BrakeTarget) -> VehicleStatus:
 
 @server.known_by_heart
 def pins(garage: Garage) -> dict[tuple[str, str], str]:
-    """The user knows the PIN of every driver profile."""
+    """Return what the user knows: the PIN of every driver profile."""
     return {(row.id, "pin"): row.pin for row in garage.profiles}

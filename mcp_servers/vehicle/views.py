@@ -1,4 +1,4 @@
-"""What the tools of the car show: its status, drivers, places, routes and trips."""
+"""Result types of the car's tools: its status, drivers, places, routes and trips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds in every state of the video meetings that a session can reach."""
+"""Invariants of the video meetings: they hold in every state that a session can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The video meetings as a session finds them: one is live or about to begin, others lie behind and ahead."""
+"""Seeded world of the video meetings: one is live or about to begin, others are past or planned."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Planner:
     taken: dict[tuple[date, int], None] = field(default_factory=dict)
 
     def moment(self, first: int, last: int, own: bool) -> datetime:
-        """An hour of the day so many days from now, which no other meeting of the user has taken."""
+        """Return a full hour from `first` to `last` days from now; an own one is not taken by another own meeting."""
         while True:
             day = self.studio.now + timedelta(days=self.draw.integer(first, last))
             hour = self.draw.choice(HOURS)
@@ -90,7 +90,7 @@ class Planner:
         return meeting
 
     def ask(self, meeting: VideoMeeting, with_user: bool = True, least: int = 1) -> None:
-        """People are invited to a meeting: to that of somebody else the user first, unless told otherwise."""
+        """Invite people to a meeting; if somebody else hosts it and `with_user` is set, the user is invited first."""
         own = meeting.host == self.studio.me
         others = [row.id for row in self.studio.people if row.id not in (self.studio.me, meeting.host)]
         asked = self.draw.sample(others, self.draw.integer(least, min(5, meeting.capacity - 2)))
@@ -104,7 +104,7 @@ class Planner:
             self.studio.guests.put(MeetingGuest(id=id, meeting=meeting.id, person=person, delay=delay))
 
     def record(self, meeting: VideoMeeting, start: datetime, end: datetime) -> None:
-        """A recording of some minutes between two moments."""
+        """Add a recording of some minutes between two moments."""
         length = int((end - start).total_seconds()) // 60
         first = self.draw.integer(0, length // 2)
         begun = start + timedelta(minutes=first)
@@ -121,7 +121,7 @@ class Planner:
 
 
 def seed(seed: int, size: str) -> Studio:
-    """The video meetings of this seed; sizes are small, default and large."""
+    """Return the video meetings of this seed; `size` is small, default or large."""
     studio, draw, scale = Studio(seed, beginning(seed)), Draw("video_meeting", seed, size), SIZES[size]
     if size == "large":
         studio.guests.width = studio.meetings.width = 6
@@ -142,7 +142,7 @@ def seed(seed: int, size: str) -> Studio:
 
 
 def draw_code(draw: Draw) -> str:
-    """A passcode that is not easy to guess."""
+    """Return a passcode that is not easy to guess."""
     while True:
         code = f"{draw.integer(0, 999_999):06d}"
         if not is_weak(code):
@@ -150,7 +150,7 @@ def draw_code(draw: Draw) -> str:
 
 
 def put_present(planner: Planner) -> None:
-    """The meetings of this hour: the user hosts a live one, or one to come and can join some of others."""
+    """Add the meetings of this hour: the user hosts a live one, or a coming one and can join some of others."""
     studio, draw = planner.studio, planner.draw
     if draw.chance(0.45):
         start, others = studio.now - timedelta(minutes=draw.integer(5, 10)), [draw.integer(4, 15)]
@@ -167,7 +167,7 @@ def put_present(planner: Planner) -> None:
 
 
 def put_own_past(planner: Planner, days: int, old: bool) -> None:
-    """A meeting the user held, most of them recorded, or missed; the recordings of old ones have expired."""
+    """Add a past meeting of the user, usually recorded, sometimes missed; recordings of old ones have expired."""
     studio, draw = planner.studio, planner.draw
     start = planner.moment(-(days + 60), -31, own=True) if old else planner.moment(-min(days, 25), -1, own=True)
     duration = draw.choice(DURATIONS)
@@ -183,7 +183,7 @@ def put_own_past(planner: Planner, days: int, old: bool) -> None:
 
 
 def put_others(planner: Planner, days: int, past: bool) -> None:
-    """A meeting of somebody else that the user was or is invited to; half of the past ones were recorded."""
+    """Add a meeting of somebody else that the user is invited to; half of the past ones were recorded."""
     draw = planner.draw
     host = draw.choice(planner.hosts)
     start = planner.moment(-days, -1, own=False) if past else planner.moment(0, days, own=False)

@@ -1,4 +1,4 @@
-"""What a service for video meetings knows: meetings, who is asked to them and where they are, recordings."""
+"""State of the video meetings: meetings, their guests and the rooms they are in, sessions and recordings."""
 
 from __future__ import annotations
 
@@ -91,18 +91,18 @@ class Recording(Entity):
 
 @lru_cache(maxsize=1 << 14)
 def draw_delay(seed: int, meeting: VideoMeetingId, person: EmailAddress) -> int | None:
-    """How many minutes after its beginning somebody comes to a meeting, or None: never."""
+    """Return how many minutes after its beginning somebody comes to a meeting, or None if never."""
     return Draw("delay", seed, meeting, person).choice(DELAYS)
 
 
 def is_weak(passcode: str) -> bool:
-    """Whether a passcode is easy to guess: the same from both ends, or digits in a row."""
+    """Return whether a passcode is easy to guess: a palindrome, or consecutive digits."""
     return passcode == passcode[::-1] or passcode in "0123456789876543210"
 
 
 @lru_cache(maxsize=1 << 12)
 def draw_plan(seed: int) -> int:
-    """How many people a meeting of the user of a world has room for."""
+    """Return how many people the user's meetings in a world have room for."""
     return Draw("video plan", seed).choice(PLANS)
 
 
@@ -117,16 +117,16 @@ class Studio(State):
 
     @property
     def me(self) -> EmailAddress:
-        """The user."""
+        """The user's id."""
         return cast(self.seed, 1)[0].id
 
     @property
     def plan(self) -> int:
-        """How many people a meeting of the user has room for, the user included."""
+        """How many people the user's meetings have room for, the user included."""
         return draw_plan(self.seed)
 
     def begun(self, meeting: VideoMeeting) -> datetime | None:
-        """When a meeting began, if it has; those of others begin as planned."""
+        """Return when a meeting began, or None if it has not; those of others begin as planned."""
         if meeting.cancelled:
             return None
         if meeting.host != self.me:
@@ -134,7 +134,7 @@ class Studio(State):
         return meeting.started
 
     def over(self, meeting: VideoMeeting) -> datetime:
-        """When a meeting ended, or ends by itself if nobody ends it."""
+        """Return when a meeting ended, or when it ends if nobody ends it earlier."""
         if meeting.ended is not None:
             return meeting.ended
         return meeting.planned_end + OVERTIME if meeting.host == self.me else meeting.planned_end
@@ -151,12 +151,12 @@ class Studio(State):
         return found[0] if found else None
 
     def room(self, guest: MeetingGuest) -> Room | None:
-        """Where a guest is by now, if the meeting is live."""
+        """Return where a guest is now, or None if the meeting is not live or the guest is not there."""
         meeting = self.meetings[guest.meeting]
         return self.room_in(meeting, guest) if self.status(meeting) == "live" else None
 
     def room_in(self, meeting: VideoMeeting, guest: MeetingGuest) -> Room | None:
-        """Where a guest of a live meeting is by now."""
+        """Return where a guest of a live meeting is now, or None if the guest is not there."""
         me = self.me
         if meeting.host != me:
             return self.room_of_user(guest) if guest.person == me else "main room"
@@ -165,25 +165,25 @@ class Studio(State):
         return "waiting room" if self.now >= meeting.started + timedelta(minutes=guest.delay) else None
 
     def room_of_user(self, guest: MeetingGuest) -> Room | None:
-        """Where the user is in a live meeting of somebody else."""
+        """Return where the user is in a live meeting of somebody else, or None if the user has not joined."""
         if guest.joined is None:
             return None
         let_in = guest.joined + timedelta(minutes=guest.delay or 0)
         return "main room" if self.now >= let_in else "waiting room"
 
     def attended(self) -> VideoMeeting | None:
-        """The live meeting the user is in, as host or guest."""
+        """Return the live meeting that the user is in as host or guest, if there is one."""
         me, days = self.me, dict.fromkeys([(self.now - LONGEST).date(), (self.now + EARLY).date()])
         hosted = [row for day in days for row in self.meetings.where(day=day, host=me)]
         joined = [self.meetings[row.meeting] for row in self.guests.where(person=me) if row.joined is not None]
         return next((row for row in [*hosted, *joined] if self.status(row) == "live"), None)
 
     def running(self, meeting: VideoMeetingId) -> Recording | None:
-        """The recording that goes on in a live meeting."""
+        """Return the recording that is in progress in a live meeting, if there is one."""
         if self.status(self.meetings[meeting]) != "live":
             return None
         return next((row for row in self.recordings.where(meeting=meeting) if row.stop is None), None)
 
     def until(self, recording: Recording) -> datetime:
-        """When a recording stopped, or stops at the latest."""
+        """Return when a recording stopped, or when it stops at the latest."""
         return recording.stop or self.over(self.meetings[recording.meeting])

@@ -96,11 +96,11 @@ Limit = Annotated[
 ROWS = 5
 
 
-# When the video meetings refuse: whose meeting it is, what state it is in, and what is in the way.
+# Checks that raise errors: the host and status of a meeting, and overlaps in time.
 
 
 def hosted(studio: Studio, id: VideoMeetingId) -> VideoMeeting:
-    """The meeting, which the user hosts. Raises ToolError otherwise."""
+    """Return the meeting if the user hosts it; otherwise raise ToolError."""
     meeting = studio.meetings[id]
     if meeting.host != studio.me:
         raise ToolError("not_the_host", f"{id} is hosted by {meeting.host}; only the host can do that.")
@@ -108,7 +108,7 @@ def hosted(studio: Studio, id: VideoMeetingId) -> VideoMeeting:
 
 
 def require_not_over(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
-    """The meeting, which is scheduled or live. Raises ToolError otherwise."""
+    """Return the meeting if it is scheduled or live; otherwise raise ToolError."""
     status = studio.status(meeting)
     if status == "cancelled":
         raise ToolError("meeting_cancelled", f"{meeting.id} is cancelled; schedule a new meeting.")
@@ -122,7 +122,7 @@ def require_not_over(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
 
 
 def require_live(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
-    """The meeting, which is live. Raises ToolError otherwise."""
+    """Return the meeting if it is live; otherwise raise ToolError."""
     if studio.status(require_not_over(studio, meeting)) == "scheduled":
         raise ToolError(
             "meeting_not_started", f"{meeting.id} has not started; it is planned for {minute_text(meeting.start)}."
@@ -131,19 +131,19 @@ def require_live(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
 
 
 def steered(studio: Studio, id: MeetingSessionId) -> VideoMeeting:
-    """The meeting of this session, which is live. Raises ToolError otherwise."""
+    """Return the meeting of this session if it is live; otherwise raise ToolError."""
     return require_not_over(studio, studio.meetings[studio.sessions[id].meeting])
 
 
 def require_scheduled(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
-    """The meeting, which has not begun. Raises ToolError otherwise."""
+    """Return the meeting if it has not begun; otherwise raise ToolError."""
     if studio.status(require_not_over(studio, meeting)) == "live":
         raise ToolError("already_live", f"{meeting.id} is live; it can only be ended.")
     return meeting
 
 
 def step_out(studio: Studio) -> None:
-    """The user leaves the meeting joined as a guest. Raises ToolError when hosting a live one."""
+    """Take the user out of the meeting they joined as a guest; raise ToolError if they host a live one."""
     other = studio.attended()
     if other is None:
         return
@@ -154,7 +154,7 @@ def step_out(studio: Studio) -> None:
 
 
 def require_free(studio: Studio, start: datetime, duration: int, besides: VideoMeetingId | None = None) -> None:
-    """Raises ToolError for a time that is past, too far ahead or taken by another meeting of the user."""
+    """Raise ToolError for a time that is past, too far ahead or taken by another meeting of the user."""
     if start <= studio.now:
         raise ToolError("in_the_past", f"It is {minute_text(studio.now)} now; choose a later time.")
     if start > studio.now + FURTHEST:
@@ -170,7 +170,7 @@ def require_free(studio: Studio, start: datetime, duration: int, besides: VideoM
                 )
 
 
-# What was said in a recording: made up from its id and its people, the same each time it is read.
+# Transcripts, drawn from a recording's id and people, so that each read returns the same text.
 
 MOST_LINES = 6
 SAYINGS = (
@@ -184,7 +184,7 @@ SAYINGS = (
 
 
 def transcript(studio: Studio, recording: Recording) -> tuple[TranscriptLine, ...]:
-    """What the host and the guests said."""
+    """Return what the host and the guests said in a recording."""
     meeting = studio.meetings[recording.meeting]
     speakers = [meeting.host, *[guest.person for guest in studio.guests.where(meeting=meeting.id)]]
     names = tuple([studio.people[id].name for id in speakers])
@@ -195,7 +195,7 @@ def transcript(studio: Studio, recording: Recording) -> tuple[TranscriptLine, ..
 def lines(
     seed: int, recording: RecordingId, start: datetime, stop: datetime, names: tuple[str, ...], title: str
 ) -> tuple[TranscriptLine, ...]:
-    """Up to a line a minute, by people of these names, in order of time."""
+    """Draw up to MOST_LINES lines, at most one a minute, by people of these names, in order of time."""
     draw, minutes = Draw("transcript", seed, recording), int((stop - start).total_seconds()) // 60
     count = min(MOST_LINES, minutes + 1)
     moments = sorted(draw.sample(range(minutes + 1), count))
@@ -209,7 +209,7 @@ def lines(
     )
 
 
-# Tools on meetings that take place: start, end, join, move people between rooms.
+# Tools for live meetings: start, end, join, move people between rooms.
 
 
 @server.write(destructive=True, idempotent=True)
@@ -240,7 +240,7 @@ def started(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
 
 
 def ended(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
-    """The meeting and its recording stop now."""
+    """End the meeting and its running recording now."""
     recording = studio.running(meeting.id)
     if recording is not None:
         studio.recordings.change(recording.id, stop=studio.now)
@@ -286,7 +286,7 @@ def move_participant(studio: Studio, session: SessionRef, person: GuestRef, room
     return meeting_details(studio, meeting)
 
 
-# Tools on meetings to come: find, schedule and move them, invite people.
+# Tools for planned meetings: find, schedule and reschedule them, invite people.
 
 
 @server.read()
@@ -370,7 +370,7 @@ def invite_to_video_meeting(studio: Studio, meeting: OwnMeetingRef, person: Gues
     return meeting_details(studio, row)
 
 
-# Tools on recordings: make them, and read what was said.
+# Tools for recordings: make them and read their transcripts.
 
 
 @server.write(idempotent=True)
@@ -410,7 +410,7 @@ def get_meeting_recording(studio: Studio, recording: RecordingRef) -> RecordingD
 
 @server.known_by_heart
 def passcodes(studio: Studio) -> dict[tuple[str, str], str]:
-    """The user knows the passcodes of the meetings they host or were invited to."""
+    """Return what the user knows: the passcodes of the meetings they host or are invited to."""
     invited = [row.meeting for row in studio.guests.where(person=studio.me)]
     rows = [*studio.meetings.where(host=studio.me), *(studio.meetings[id] for id in invited)]
     return {(row.id, "passcode"): row.passcode for row in rows}

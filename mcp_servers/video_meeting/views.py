@@ -1,4 +1,4 @@
-"""What callers see of meetings and recordings; passcodes never leave the service."""
+"""Result types and serializers for meetings and recordings, without passcodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ground truth beside what was called: step by step, with what is missed and what is in surplus, and its edges."""
+"""Alignment of a rollout's calls with the ground-truth steps: missed steps, surplus calls and dependency edges."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from training_worker.prove.trajectory import Example, Reward, Rollout
 
-ROW, GUTTER, STEP_WIDTH = 64, 40, 7  # pixels of a row, of the column that edges are drawn in, and between their lanes
+ROW, GUTTER, STEP_WIDTH = 64, 40, 7  # pixels: height of a row, width of the column of edges, distance of their lanes
 
 
 @dataclass(frozen=True)
 class Called:
-    """A call, as people count, and its tool."""
+    """A call, numbered from 1, and its tool."""
 
     number: int
     tool: str
@@ -20,9 +20,9 @@ class Called:
 
 @dataclass(frozen=True)
 class Line:
-    """A step of the ground truth and the calls matched to it, or, without a step, calls that match none.
+    """A ground-truth step with the calls matched to it, or, without a step, a call that matches none.
 
-    `state` is done, early (before or without a step it needs), missed or surplus; empty where nothing was matched yet.
+    `state` is done, early (before or without a step it needs), missed or surplus; empty if nothing was matched yet.
     """
 
     step: int | None
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Edge:
-    """One dependency, drawn from the row of a step to that of one that needs it; `kept` where it came first."""
+    """A dependency drawn from the row of a step to that of one that needs it; `kept` if the earlier step came first."""
 
     earlier: int
     later: int
@@ -63,7 +63,7 @@ class Alignment:
 
 
 def aligned(example: Example, rollout: Rollout, reward: Reward | None) -> Alignment:
-    """Steps in their order, and each call that matches none before the first step that was done after it."""
+    """Return the steps in their order; each unmatched call precedes the first step that was completed after it."""
     matched: dict[int, list[int]] = {}
     for one in reward.evidence if reward else ():
         if one.step is not None:

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class TrajectoriesConfig(AppConfig):
-    """Data sets and the trajectories they hold."""
+    """Datasets and their trajectories."""
 
     name = "prove_web.trajectories"
     label = "trajectories"

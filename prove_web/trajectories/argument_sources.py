@@ -1,6 +1,6 @@
-"""Where every argument value of a conversation came from: the user, a result, a schema, the reference date, or nowhere.
+"""Source of every argument value of a conversation: the user, a result, a schema, the reference date, or none.
 
-What is invented is decided by the very rule of the reward's provenance (training_worker/prove/reward/provenance.py).
+The rule of the reward's provenance (training_worker/prove/reward/provenance.py) decides which values are invented.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ Key = tuple[str, Any]
 
 @dataclass
 class Traced:
-    """`arguments` by call (from 0) and name; `said` are the places of user turns (from 1), and `results` the paths in
-    the results of calls (from 0), that values came from, each with the id of its mark."""
+    """Arguments with the sources of their values.
+
+    `arguments` are by call (from 0) and name. `said` are the spans of user turns (from 1) and `results` the paths in
+    results of calls (from 0) that values came from, each with the id of its mark.
+    """
 
     arguments: dict[int, dict[str, tuple[Piece, ...]]] = field(default_factory=dict)
     said: dict[int, dict[tuple[int, int], str]] = field(default_factory=dict)
@@ -36,15 +39,16 @@ class Traced:
 def traced(
     rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]] | None = None, side: str = ""
 ) -> Traced:
-    """Every value of every call with its source. `fed` names the calls whose results are known to have fed one.
+    """Return every value of every call with its source.
 
-    `side` begins the ids of marks, for a conversation that is not alone on its page.
+    `fed` names the calls whose results are known to have fed a call. `side` is the prefix of mark ids on a page with
+    several conversations.
     """
     return Trace(rollout, example, fed or {}, side).all()
 
 
 class Trace:
-    """The search for the sources of one rollout's values."""
+    """Search for the sources of one rollout's values."""
 
     def __init__(self, rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]], side: str):
         self.rollout, self.example, self.fed, self.side = rollout, example, fed, side
@@ -75,7 +79,7 @@ class Trace:
         return Piece(text, self.source(position, made, name, value))
 
     def source(self, position: int, made: ExecutedCall, name: str, value: Any) -> Source | None:
-        """None for truth values and null, which need no source, and for lists and objects with nothing in them."""
+        """Return the source; None for booleans, null, and empty lists and objects, which need none."""
         if value is None or isinstance(value, bool | dict | list):
             return None
         self.found.values += 1
@@ -99,7 +103,7 @@ class Trace:
         )
 
     def from_words(self, made: ExecutedCall, name: str, value: Any) -> Source | None:
-        """What the user, or the system, said before this assistant turn."""
+        """Return the source in what the user or the system said before this assistant turn, or None."""
         today, number, assistant = self.example.today, 0, 0
         for message in self.rollout.transcript:
             assistant += message.role == "assistant"
@@ -121,7 +125,7 @@ class Trace:
         return None
 
     def from_results(self, position: int, turn: int, value: Any) -> Source | None:
-        """The first earlier result that has the value; one that is known to have fed the call comes before others."""
+        """Return the first earlier result with the value, preferring results that are known to have fed the call."""
         feeding = set(self.fed.get(position, ()))
         earlier = [at for at, made in enumerate(self.rollout.calls[:position]) if made.turn < turn]
         for at in sorted(earlier, key=lambda one: one not in feeding):
@@ -135,12 +139,12 @@ class Trace:
 
 
 def key(value: Any) -> Key:
-    """A value as leaves are found by it: 1 is not "1"."""
+    """Return the key of a value in `leaf_paths`, which distinguishes 1 from "1"."""
     return ("text" if isinstance(value, str) else "number", plain(value))
 
 
 def leaf_paths(text: str) -> dict[Key, Path]:
-    """The first place of each scalar in a result that is JSON."""
+    """Return the first path of each scalar in a JSON result; nothing for other texts."""
     found: dict[Key, Path] = {}
     try:
         for leaf, path in leaves(json.loads(text)):

@@ -1,4 +1,4 @@
-"""What a reward is made of under its configuration: every part with its value, its weight and what it adds."""
+"""Breakdown of a reward under its configuration: each part with its value, weight and contribution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a reward: its value, what that counts in the total (below 0: what it costs) and what it adds."""
+    """One part of a reward: its value, its weight in the total (below 0 for a penalty) and its contribution `adds`."""
 
     name: str
     value: float
@@ -58,15 +58,15 @@ class Part:
 
 
 def parts_of(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
-    """All that the total is the sum of; nothing for an abstention, whose reward is one number.
+    """Return the parts that add up to the total; none for an abstention, whose reward is a single number.
 
-    `config` is what it was scored by at its step: see RewardConfig.at.
+    `config` is the reward configuration at the rollout's step: see RewardConfig.at.
     """
     return () if reward.abstention else (*of_form(reward, config), *on_top(reward, config))
 
 
 def components(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
-    """The paper's five, which are measured under every form, with the weights they would have."""
+    """Return the paper's five components, which are measured under every form, with their weights in `config`."""
     return tuple(Part(name, getattr(reward, name), getattr(config, name), reward.order_unknown) for name in COMPONENTS)
 
 
@@ -91,7 +91,7 @@ def of_form(reward: Reward, config: RewardConfig) -> tuple[Part, ...]:
 
 
 def on_top(reward: Reward, config: RewardConfig) -> Iterator[Part]:
-    """The optional terms, as far as the rollout was scored with them."""
+    """Yield the optional terms with which the rollout was scored."""
     terms = reward.terms
     if config.final_state and reward.form != "final_state" and "final_state" in terms:
         yield Part("final_state", terms["final_state"], config.final_state)

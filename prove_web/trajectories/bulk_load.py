@@ -1,4 +1,4 @@
-"""Rows put into the database some at a time, so that others write in between, and seen only once all are there."""
+"""Bulk load of trajectories in batches, between which others may write; rows are visible only once all are loaded."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from django.utils import timezone
 
 from .models import Dataset, Trajectory
 
-BATCH, COMMITTED = 500, 2_000  # rows in an insert, and before others may write
-REMOVED = 1_000  # rows at once
-SILENT = timedelta(minutes=2)  # after which a loading is taken for dead
+BATCH, COMMITTED = 500, 2_000  # rows per insert, and per transaction
+REMOVED = 1_000  # rows per delete
+SILENT = timedelta(minutes=2)  # after which a load counts as dead
 
 
 class Taken(Exception):
-    """Somebody else loads it, since this loading was silent for too long."""
+    """Takeover of a load by another process, because this one was silent for too long."""
 
 
 def claim(dataset: Dataset) -> datetime | None:
-    """The right to load a data set, as the time at which it was given; None while another loads it, or it is loaded."""
+    """Claim the load of a dataset.
+
+    Return the time of the claim; None if another claim is valid or the rows are loaded.
+    """
     now, free = timezone.now(), Q(loading_at=None) | Q(loading_at__lt=timezone.now() - SILENT)
     rows = Dataset.everything.filter(pk=dataset.pk)
     before = rows.values_list("loading_at", flat=True).get()
@@ -32,7 +35,10 @@ def claim(dataset: Dataset) -> datetime | None:
 
 
 def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
-    """Insert rows as they come, in place of what a loading before has left. Raises Taken, and what making them does."""
+    """Insert rows as they come, replacing what an earlier load left.
+
+    Raises Taken, and what iterating over `rows` raises.
+    """
     clear(dataset)
     try:
         for part in batches(rows, COMMITTED):
@@ -49,7 +55,7 @@ def load(dataset: Dataset, rows: Iterator[Trajectory], mark: datetime) -> None:
 
 
 def renew_claim(dataset: Dataset, mark: datetime, now: datetime | None) -> datetime:
-    """Go on, or say with None that all is there. Raises Taken."""
+    """Renew the claim, or release it if `now` is None. Raises Taken."""
     if not Dataset.everything.filter(pk=dataset.pk, loading_at=mark).update(loading_at=now):
         raise Taken
     return now or mark
@@ -61,6 +67,6 @@ def batches(rows: Iterator[Trajectory], size: int) -> Iterator[list[Trajectory]]
 
 
 def clear(dataset: Dataset) -> None:
-    """Remove the rows of a data set, never many at once."""
+    """Delete the rows of a dataset in batches."""
     while keys := list(dataset.trajectories.order_by("pk").values_list("pk", flat=True)[:REMOVED]):
         Trajectory.objects.filter(pk__in=keys).delete()

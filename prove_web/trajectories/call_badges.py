@@ -1,4 +1,4 @@
-"""Short verdicts on a tool call: how far it got, and what each component of the reward made of it."""
+"""Badges of a tool call: how far it got, and its result in each reward component."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TONES = ("bad", "bad", "warn", "good")
 
 @dataclass(frozen=True)
 class Chip:
-    """One short verdict; `tone` is good, warn, bad or plain, and `title` says why."""
+    """A badge; `tone` is good, warn, bad or plain, and `title` is the explanation."""
 
     text: str
     tone: str = "plain"
@@ -32,7 +32,7 @@ def level_chip(level: int) -> Chip:
 
 
 def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
-    """What each component of the reward made of the call."""
+    """Yield badges for the call's result in each reward component."""
     if abstains:
         yield Chip("No call expected", "bad", "The correct action was to make no call")
         return
@@ -53,7 +53,7 @@ def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
 
 
 def differences(evidence: Evidence, made: ToolCall, example: Example) -> Iterator[str]:
-    """For each argument that differs from the ground truth's, what that has instead."""
+    """Yield a note for each argument that differs from the ground truth, with the expected value if that is unique."""
     if evidence.step is None:
         return
     meant = [call for call in example.steps[evidence.step].calls if call.name == made.name]

@@ -1,4 +1,4 @@
-"""A turn of a conversation, and a tool call as a card: what pages show of them."""
+"""Turns of a conversation, and tool calls as cards, for pages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .call_badges import LEVELS, Chip
 from .json_spans import Piece, as_json
 from .provenance import Fed
 
-START = 120  # characters of a result that is folded
+START = 120  # characters of a folded result
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument, its text in pieces, each value with where it came from."""
+    """An argument, its text in pieces, each value with its source."""
 
     name: str
     pieces: tuple[Piece, ...]
@@ -31,14 +31,15 @@ class Argument:
 
 @dataclass(frozen=True, kw_only=True)
 class CallCard:
-    """One tool call. `position` counts the conversation's calls from 0, None for one that was not run at all.
+    """A tool call.
 
-    `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
-    step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from, `alternatives` are
-    calls in one line that do as well.
-    `side` begins the anchors of a conversation that is not alone on its page. What detail.py adds: the arguments as
-    `values` with their sources, the result as `told` where values came from it, the rows it changed (None where that is
-    not known), whether it is answered `otherwise` now, and what it earned and lost, component by component.
+    `position` counts the conversation's calls from 0; None for a call that was never run. `result` is the full
+    observation. `level` is the validity it reached (0 to 3), `step` the ground-truth step it was matched to, from 0.
+    `fed` names the earlier calls whose results its arguments come from, `alternatives` are equally valid calls as text.
+    `side` is the prefix of anchors on a page with several conversations.
+
+    detail.py adds: the arguments as `values` with their sources, the result as `told` if values came from it, the rows
+    it changed (None if unknown), `otherwise` if its result differs now, and what it earned and lost, by component.
     """
 
     position: int | None
@@ -62,22 +63,22 @@ class CallCard:
 
     @property
     def written(self) -> tuple[Argument, ...]:
-        """The arguments to show, in pieces; without known sources each is one."""
+        """The arguments to show, in pieces; an argument without known sources is one piece."""
         return self.values or tuple(Argument(name, (Piece(text),)) for name, text in self.typed.items())
 
     @property
     def as_json(self) -> str:
-        """The arguments as they are edited."""
+        """The arguments as JSON for the edit form."""
         return as_json(self.arguments or {}, 2)
 
     @property
     def rows(self) -> int:
-        """How high the box has to be that they are edited in."""
+        """The height of the edit field for the arguments, in lines."""
         return min(12, self.as_json.count("\n") + 1)
 
     @property
     def earns(self) -> str:
-        """The components that it earned points of, as an attribute has them."""
+        """The components in which the call earned points, separated by spaces."""
         return " ".join(entry.component for entry in self.entries if entry.earned > SMALL)
 
     @property
@@ -86,7 +87,7 @@ class CallCard:
 
     @property
     def points(self) -> float:
-        """What it added to the total: what it lost counts only where it takes away from it."""
+        """The contribution to the total; a loss counts only if it lowers the total."""
         return sum(entry.adds for entry in self.entries)
 
     @property
@@ -99,12 +100,12 @@ class CallCard:
 
     @property
     def typed(self) -> dict[str, str]:
-        """The arguments as text; a text that would read as something else is quoted, so "1" is told from 1."""
+        """The arguments as text; a string that would read as another type is quoted, so "1" differs from 1."""
         return {name: as_text(value) for name, value in (self.arguments or {}).items()}
 
     @property
     def spaced(self) -> str:
-        """The result with room to break lines at, where it is JSON."""
+        """The result with spaces that allow line breaks, if it is JSON."""
         try:
             return as_json(json.loads(self.result))
         except (ValueError, RecursionError):
@@ -117,21 +118,22 @@ class CallCard:
 
     @property
     def number(self) -> int | None:
-        """The position as people count."""
+        """The position, counted from 1."""
         return None if self.position is None else self.position + 1
 
     @property
     def anchor(self) -> str:
-        """The card's address on its page."""
+        """The id of the card on its page."""
         return "" if self.position is None else f"{self.side}call-{self.number}"
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one side says, and the calls it makes with it. `raw` is the text as written where a call in it is broken.
+    """A message of one role, with the calls made in it.
 
-    `number` counts the user's turns from 1; `pieces` are the text where values came from it; `side` is
-    as in a CallCard; `new_tools` are those that the assistant is offered from here on.
+    `raw` is the generated text if a call in it is malformed or cut off. `number` counts the user's turns from 1;
+    `pieces` are the text if values came from it; `side` is as in a CallCard; `new_tools` are offered to the assistant
+    from this turn on.
     """
 
     role: str

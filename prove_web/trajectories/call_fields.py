@@ -1,4 +1,4 @@
-"""The arguments of a call in the page that mends a trajectory: fields of the tool's schema, or the whole as JSON."""
+"""Arguments of a call in the edit form of a trajectory: fields of the tool's schema, or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNREAD = "Some values are invalid; see the fields."
 
 @dataclass(frozen=True)
 class ArgumentsInput:
-    """What is typed for a call: `text` is JSON, `form` has the fields where it is edited so, `fault` what is wrong."""
+    """Submitted arguments of a call: `text` is JSON, `form` has the fields in form mode, `fault` is the error."""
 
     text: str
     form: CallForm | None = None
@@ -28,7 +28,7 @@ class ArgumentsInput:
 
 
 def prefix(key: int | str) -> str:
-    """What the names of a call's fields begin with."""
+    """Return the prefix of the names of a call's fields."""
     return f"{key}:"
 
 
@@ -37,7 +37,7 @@ def spelled(arguments: Any) -> str:
 
 
 def with_fields(key: int, tool: str, arguments: Mapping[str, Any]) -> CallForm | None:
-    """The fields with these arguments; None where fields could not say the same, or the tool is not known."""
+    """Return the fields with these arguments; None if fields can't represent them, or the tool is unknown."""
     if tool not in TOOLS:
         return None
     form = CallForm.filled(TOOLS[tool][1], dict(arguments), prefix=prefix(key))
@@ -45,7 +45,7 @@ def with_fields(key: int, tool: str, arguments: Mapping[str, Any]) -> CallForm |
 
 
 def parse_arguments(post: Mapping[str, str], key: str, tool: str, text: str) -> ArgumentsInput:
-    """What was sent of a call's arguments: `text`, or fields, which may be those of another tool than is named now."""
+    """Parse the submitted arguments of a call: `text`, or fields, which may be those of a previously chosen tool."""
     of = post.get(f"of-{key}", "")
     if post.get(f"mode-{key}") != FORM or of not in TOOLS:
         return as_json(text)
@@ -63,7 +63,7 @@ def as_json(text: str) -> ArgumentsInput:
 
 
 def read(form: CallForm, tool: str) -> ArgumentsInput:
-    """What fields say; those of another tool take its arguments over, or leave them as JSON."""
+    """Return the values of the fields; after a change of tool in the fields of the new tool, or else as JSON."""
     arguments = form.arguments()
     if arguments is None:
         return ArgumentsInput("{}", form, form.error or UNREAD)
@@ -75,7 +75,7 @@ def read(form: CallForm, tool: str) -> ArgumentsInput:
 
 
 def switched(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
-    """The same in the other way to edit it; as it is, with what is wrong, where it cannot be read."""
+    """Return the arguments in the other editing mode; unchanged, with the error, if they can't be converted."""
     if now.fault or now.form:
         return now if now.fault else ArgumentsInput(now.text)
     form = with_fields(key, tool, arguments_of(now.text))
@@ -83,7 +83,7 @@ def switched(key: int, tool: str, now: ArgumentsInput) -> ArgumentsInput:
 
 
 def reshaped(now: ArgumentsInput, post: Mapping[str, str]) -> ArgumentsInput:
-    """With a row of a list more or less, as the pressed button says."""
+    """Return the arguments with a list row added or removed, as the pressed button requests."""
     if now.form is None:
         return now
     own = now.form.prefix
@@ -92,7 +92,7 @@ def reshaped(now: ArgumentsInput, post: Mapping[str, str]) -> ArgumentsInput:
 
 
 def checked(tool: str, now: ArgumentsInput) -> ArgumentsInput:
-    """With what the tool's schema does not take, named at its field."""
+    """Return the arguments with their schema errors, each at its field."""
     if now.fault or tool not in TOOLS:
         return now
     errors, rest = unfit(TOOLS[tool][1], arguments_of(now.text))

@@ -1,4 +1,4 @@
-"""The splits, kinds, information levels and features of trajectories, as stored and as people read them."""
+"""Splits, kinds, information levels and features of trajectories: stored values and labels."""
 
 SPLITS = (("train", "Training"), ("held_out", "Held-out"))
 KINDS = (("chain", "Chain"), ("missing_function", "Missing function"), ("irrelevance", "Irrelevance"))
@@ -23,5 +23,5 @@ FEATURES = (
 
 
 def feature_name(feature: str) -> str:
-    """Return what a feature is called; one that is not known is called by its own name."""
+    """Return the label of a feature; an unknown one is labelled with its own name."""
     return dict(FEATURES).get(feature, feature.replace("_", " "))

@@ -1,4 +1,4 @@
-"""Collecting rollouts of a run into a data set of attempts."""
+"""Page that collects rollouts of a run into a dataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .versions import InvalidDataset
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_collect(request: Any, run: int) -> HttpResponse:
-    """Choose rollouts of a run by step, group and reward; `?step=` begins with that one."""
+    """Choose rollouts of a run by step, group and reward, and create the dataset; `?step=` preselects a step."""
     found = run_of(request.project, run)
     step = request.GET.get("step", "")
     initial = {"steps": step if step.isdecimal() else "", "name": f"Rollouts of {found.name}"[:80]}
@@ -38,13 +38,13 @@ def run_collect(request: Any, run: int) -> HttpResponse:
 
 
 def collected(user: User, form: Collect) -> Dataset:
-    """The data set that a valid form asks for. Raises NotMade, NoRollouts."""
+    """Create the dataset of a valid form. Raises InvalidDataset and NoRollouts."""
     asked = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
     return collect(form.run, user, form.cleaned_data["name"], Wanted(**asked))
 
 
 def spans(steps: list[int]) -> str:
-    """Steps in words: 1-40, 50."""
+    """Format steps as ranges, such as 1-40, 50."""
     found: list[list[int]] = []
     for step in steps:
         if found and found[-1][1] == step - 1:

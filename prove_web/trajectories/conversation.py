@@ -1,4 +1,4 @@
-"""A conversation as pages show it: turns, and in them tool calls as cards that say what each earned and who fed it."""
+"""Conversation for pages: turns, with tool calls as cards that show what each earned and which results fed it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ RECORDED = Chip("As recorded", "plain", "Imported: not run here")
 
 
 def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
-    """The demonstration: user turns, ground-truth steps with their recorded results, closing words; and what failed.
+    """Return the turns of a demonstration: user turns, ground-truth steps with recorded results, failures and answers.
 
-    `reward` is the oracle's; with it each card tells what the call earned.
+    With the oracle's `reward`, each card shows what the call earned.
     """
     fed = feeds_by_edges(example)
     made = [
@@ -63,7 +63,7 @@ def in_one_line(call: ToolCall) -> str:
 
 
 def failed(failure: Failure) -> Turn:
-    """A call that failed when the conversation was made, and what was done about it."""
+    """Return a turn for a call that failed during synthesis, with how the conversation recovered."""
     call = failure.call
     return Turn(
         "assistant",
@@ -83,10 +83,10 @@ def failed(failure: Failure) -> Turn:
 
 
 def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
-    """The policy's attempt: its words, its calls with what became of each, and the user's turns.
+    """Return the turns of a rollout: its messages, its calls with their outcomes, and the user's turns.
 
-    Without an example, as of an item of a benchmark, tools are of no server here. What a tool said that no call shown
-    asked for (a conversation that a benchmark starts with) is a turn of its own.
+    Without an example, as for a benchmark item, tools belong to no server here. A tool message without a visible call
+    (in a conversation that a benchmark starts with) is a turn of its own.
     """
     fed = feeds_by_values(rollout)
     cards = [
@@ -113,7 +113,7 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
 
 
 def text_turn(message: Message, user: int, example: Example | None) -> Turn:
-    """Return a message of the user or the system; tools that arrive in a user turn, from 0, stand beside its words."""
+    """Return the turn of a user or system message; tools added in a user turn (from 0) are separate from its text."""
     arrive = example.new_tools(user) if example and message.role == "user" else ()
     if example and arrive and message.content.startswith(f"{example.turns[user]}\n\n{ARRIVED}"):
         return Turn("user", example.turns[user], new_tools=arrive)
@@ -121,7 +121,7 @@ def text_turn(message: Message, user: int, example: Example | None) -> Turn:
 
 
 def build_assistant_turn(message: Message, calls: Sequence[CallCard], rollout: Rollout, at: int) -> Turn:
-    """An assistant's message: the words beside its calls, and the text itself where it could not be read as meant."""
+    """Return an assistant turn: the text beside its calls, and the raw text if it could not be parsed as intended."""
     broken = any(call.arguments is None for call in calls)
     cut = rollout.end == "tokens" and at == len(rollout.transcript) - 1
     words = message.content if cut and not calls else format_of(message.content, calls).words(message.content)
@@ -129,7 +129,7 @@ def build_assistant_turn(message: Message, calls: Sequence[CallCard], rollout: R
 
 
 def format_of(text: str, calls: Sequence[CallCard], answers: int = 0) -> Format:
-    """The format a text was written in: the first that reads in it the calls known to be of it, and as many."""
+    """Return the first format that parses the text into the known calls and at least `answers` calls."""
     made = [(call.tool, call.arguments) for call in calls]
     for form in FORMATS:
         found = [(call.name, call.arguments) for call in form.parse(text, max(answers, len(made)))]
@@ -139,7 +139,7 @@ def format_of(text: str, calls: Sequence[CallCard], answers: int = 0) -> Format:
 
 
 def not_run(rest: Sequence[Message], run: Sequence[CallCard]) -> Iterator[CallCard]:
-    """The calls of the first message that were answered but never run, being more than a conversation may make."""
+    """Yield the calls of the first message that were answered but never run, because they exceeded the call limit."""
     answers = []
     for message in rest[1:]:
         if message.role != "tool":
@@ -187,5 +187,5 @@ def card(
 
 
 def server_of(tool: str) -> str:
-    """The server of a tool, empty for one that no server has."""
+    """Return the server of a tool; empty for an unknown tool."""
     return TOOLS[tool][0].name if tool in TOOLS else ""

@@ -1,4 +1,4 @@
-"""What is asked for to make a data set of others."""
+"""Forms that create a dataset from other datasets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def name_field(help: str = "Default: “Dataset” and its number.") -> forms.Ch
 
 
 class NewVersion(forms.Form):
-    """A data set of what was found."""
+    """Dataset of selected trajectories."""
 
     name = name_field()
 
 
 class Split(forms.Form):
-    """A data set with a share of it held out."""
+    """Dataset with a held-out share."""
 
     name = name_field()
     percent = forms.FloatField(
@@ -66,7 +66,7 @@ class Split(forms.Form):
 
 
 class Mix(forms.Form):
-    """Several data sets in one, by weight; a field for each of the project's."""
+    """Mix of several datasets by weight, with a field for each dataset of the project."""
 
     name = name_field()
     seed = forms.IntegerField(
@@ -109,7 +109,7 @@ class Mix(forms.Form):
 
     @property
     def size(self) -> int:
-        """How many trajectories there are to choose from."""
+        """The number of trajectories to choose from."""
         numbers = {number for number, _ in self.weights}
         return sum(one.trajectories.count() for one in self.sets if one.number in numbers)
 
@@ -120,7 +120,7 @@ class Mix(forms.Form):
 
 
 class Collect(forms.Form):
-    """Which rollouts of a run become a data set."""
+    """Selection of a run's rollouts for a dataset."""
 
     name = name_field()
     steps = forms.CharField(max_length=200, help_text=STEPS_ASKED)
@@ -141,7 +141,7 @@ class Collect(forms.Form):
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """The numbers of a list with ranges, in order. Raises ValidationError."""
+    """Parse a list of numbers and ranges, in ascending order. Raises ValidationError."""
     found = set[int]()
     for part in filter(None, (part.strip() for part in text.split(","))):
         ends = SPAN.fullmatch(part)

@@ -1,4 +1,4 @@
-"""Making a data set of trajectories there are: its files, then its rows, from anew after a crash."""
+"""Creation of a dataset from existing trajectories: first its files, then its rows; after a crash it starts over."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .versions import InvalidDataset, finished
 
 
 class Source(Protocol):
-    """Where the rows of a new data set come from: the same ones in the same order each time they are asked for."""
+    """Source of the rows of a new dataset; it yields the same rows in the same order every time."""
 
     settings: dict[str, Any]
     seed: int
@@ -35,7 +35,7 @@ class Source(Protocol):
 
 
 class Copies:
-    """Rows that there are, copied."""
+    """Copies of existing rows."""
 
     def __init__(self, found: Picked, progress: Progress):
         self.found, self.progress = found, progress
@@ -46,14 +46,14 @@ class Copies:
 
 
 def curate_now(dataset: Dataset) -> None:
-    """Make it while a page waits. Raises NotMade; call it in a transaction."""
+    """Create the dataset within a request. Raises InvalidDataset; call it in a transaction."""
     finished(dataset, fill(dataset, quiet, plots=False))
 
 
 def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[str, Any]:
-    """Write its files, then its rows, in place of what an attempt before has left; the result of its job.
+    """Write the files, then the rows, replacing what an earlier attempt left. Return the job's result.
 
-    Raises NotMade, OSError, and what `progress` does.
+    Raises InvalidDataset, OSError, and what `progress` raises.
     """
     source, dropped = source_of(dataset, progress)
     job = dataset.job
@@ -76,7 +76,7 @@ def fill(dataset: Dataset, progress: Progress, *, plots: bool = True) -> dict[st
         raise InvalidDataset(f"No trajectories are left{f': {why}' if why else ''}. Choose others.")
     store(dataset, source.rows(Counter(), "saved"))
     if plots:
-        with suppress(KeyError):  # a tool that is gone has no schema to publish
+        with suppress(KeyError):  # a removed tool has no schema to publish
             publish(job.out)
     result = {"manifest": asdict(made)}
     return result | ({"content": file_digest(attempts)} if attempts.exists() else {})
@@ -91,7 +91,7 @@ def source_of(dataset: Dataset, progress: Progress) -> tuple[Source, Counter[str
 
 
 def store(dataset: Dataset, rows: Iterator[Trajectory]) -> None:
-    """Put the rows into the database, and let others write in between."""
+    """Insert the rows in batches, between which others may write."""
     clear(dataset)
     for part in batches(rows, COMMITTED):
         for row in part:
@@ -105,4 +105,4 @@ def teacher_of(parent: Dataset | None) -> str:
 
 
 def quiet(done: int, total: int, doing: str) -> None:
-    """Nobody watches."""
+    """Ignore progress."""

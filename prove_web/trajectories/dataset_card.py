@@ -1,4 +1,4 @@
-"""The data card of a data set: what its manifest says of how it was made, what was dropped and why."""
+"""Data card of a dataset from its manifest: how it was created, and what was dropped and why."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FACTS = {
 
 @dataclass(frozen=True)
 class QualityLine:
-    """A measure of a data set: what it is, its value in each split and whether it meets the target."""
+    """A measure of a dataset: its definition, its value in each split and whether it meets the target."""
 
     label: str
     definition: str
@@ -33,8 +33,11 @@ class QualityLine:
 
 @dataclass(frozen=True)
 class Card:
-    """Facts by name; how many conversations were drawn, kept and dropped, by reason; settings as they were; and its
-    measures and the counts of texts by whose words they are, where there are some."""
+    """Contents of a data card.
+
+    Facts by name; counts of drawn, kept, duplicate and dropped (by reason) conversations; the recorded settings; and,
+    if there are any, quality measures and counts of texts by their author.
+    """
 
     facts: tuple[tuple[str, str], ...]
     drawn: int
@@ -48,7 +51,7 @@ class Card:
 
 
 def card(result: Mapping[str, Any]) -> Card | None:
-    """Of a job's result; None where it tells no manifest."""
+    """Return the card of a job's result; None without a manifest."""
     manifest = result.get("manifest")
     if not isinstance(manifest, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""What one data set has that another has not, by contents: added, removed, changed, and how the counts moved."""
+"""Difference of two datasets by contents: added, removed and changed trajectories, and changes in counts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .models import Dataset
 
 PROPERTIES = ("split", "kind", "steps", "servers", "level")
 TOGETHER = 200  # records in memory at a time
-KEPT = "changes.json"  # in the job's folder: neither of the two ever changes, so it holds for good
+KEPT = "changes.json"  # in the job's folder; it stays valid because neither dataset ever changes
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Ids of trajectories: `changed` with the parts of the record that differ; `moved` counts by property and value.
+    """Ids of trajectories: `changed` with the differing parts of the record; `moved` are counts by property and value.
 
-    A conversation under another id is the same; one that has its id and says something else has changed.
+    A conversation under another id is the same; one with the same id and other contents is changed.
     """
 
     same: int
@@ -39,23 +39,23 @@ class Changes:
 
 
 def changes(dataset: Dataset, before: Dataset) -> Changes:
-    """From the one before to this one; worked out once, and kept beside the data set."""
+    """Return the changes from `before` to `dataset`; computed once, then stored beside the dataset."""
     path = dataset.job.folder / KEPT
     if (found := load_changes(path, before)) is not None:
         return found
     found = compared(before, dataset)
-    with suppress(OSError):  # another who looks keeps it, too, or it is worked out again
+    with suppress(OSError):  # a concurrent viewer stores it too, or it is computed again
         keep(path, before, found)
     return found
 
 
-Contents = dict[str, bytes]  # by id: a digest of what a trajectory says
+Contents = dict[str, bytes]  # by id: a digest of the trajectory's contents
 
 
 def compared(before: Dataset, after: Dataset) -> Changes:
-    """Equal contents are paired first, those of the same id before others; then what is left, by id.
+    """Compare two datasets: equal contents are paired first, preferably with the same id, then the rest by id.
 
-    Of each trajectory a digest is in memory, and no record for longer than its batch.
+    Memory holds a digest of each trajectory, and records only for one batch.
     """
     then, now = contents_of(before), contents_of(after)
     same = {id for id, said in now.items() if then.get(id) == said}
@@ -85,7 +85,7 @@ def contents_of(dataset: Dataset) -> Contents:
 
 
 def said(record: dict[str, Any], rollout: Any) -> dict[str, Any]:
-    """What a trajectory says, part by part, whatever its id."""
+    """Return the contents of a trajectory by part, without its id."""
     told = {name: value for name, value in record.items() if name != "id"}
     return told if rollout is None else {**told, "rollout": rollout}
 
@@ -95,7 +95,7 @@ def digest(value: Any) -> bytes:
 
 
 def paired(spare: Counter[bytes], contents: bytes) -> bool:
-    """Whether this one of the equal ones before was found again; what is spare was not."""
+    """Return whether one of several equal earlier trajectories was paired; `spare` counts those that were not."""
     if spare[contents]:
         spare[contents] -= 1
         return False
@@ -103,7 +103,7 @@ def paired(spare: Counter[bytes], contents: bytes) -> bool:
 
 
 def differing(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each of these with the parts that differ."""
+    """Yield each of these ids with the parts that differ."""
     for at in range(0, len(ids), TOGETHER):
         then, now = (parts_of(dataset, ids[at : at + TOGETHER]) for dataset in (before, after))
         for id, parts in now.items():
@@ -112,13 +112,13 @@ def differing(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[t
 
 
 def parts_of(dataset: Dataset, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
-    """Of each of these the digest of every part."""
+    """Return the digest of every part of each of these trajectories."""
     rows = dataset.trajectories.filter(example__in=ids).values_list("example", "record", "rollout")
     return {id: {name: digest(value) for name, value in said(record, rollout).items()} for id, record, rollout in rows}
 
 
 def moved(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, int]]]:
-    """Of each property the values whose count differs, before and after."""
+    """Return for each property the counts of its values, before and after."""
     found = {}
     for name in PROPERTIES:
         then, now = counted(before, name), counted(dataset, name)
@@ -128,7 +128,7 @@ def moved(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, i
 
 
 def counted(dataset: Dataset, name: str) -> Counter[str]:
-    """How many trajectories have each value; of several servers each counts."""
+    """Count trajectories by value of a column; one with several servers counts for each."""
     counts = Counter[str]()
     for value, count in dataset.trajectories.order_by().values_list(name).annotate(Count("pk")):
         for one in filter(None, str(value).split(",")) if name == "servers" else [str(value)]:

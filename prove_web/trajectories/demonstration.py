@@ -1,4 +1,4 @@
-"""A demonstration as the rollout that it stands for, as recorded: nothing is run."""
+"""Demonstration as a rollout, taken from the record without a replay."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rol
 
 
 def recorded(example: Example) -> Rollout:
-    """Every step is an assistant turn, as are the closing words; without a reward."""
+    """Return the rollout of a demonstration, without a reward: every step and every answer is an assistant turn."""
     system = (Message("system", example.system),) if example.system else ()
     said = (*system, user_message(example, 0), *demonstration(example))
     return Rollout(example=example.id, transcript=said, calls=tuple(calls(example)), end="answered", reward=None)
 
 
 def calls(example: Example) -> list[ExecutedCall]:
-    """The ground-truth calls with what each was answered, and their assistant turns."""
+    """Return the ground-truth calls with their observations and assistant turns."""
     made, turn = list[ExecutedCall](), 0
     for number, answer in enumerate(example.answers):
         for step in (step for step in example.steps if step.turn == number):

@@ -1,4 +1,4 @@
-"""What lists and searches know of a trajectory beside its own columns: read off its record and its attempt."""
+"""Denormalised columns of a trajectory for lists and searches, derived from its record and its rollout."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from training_worker.prove.edges import longest_path
 
-MOST_CHARACTERS = 200_000  # of words that are kept for the full text; PostgreSQL takes no more than a megabyte
+MOST_CHARACTERS = 200_000  # of text for the full-text index; PostgreSQL accepts at most a megabyte
 TOKEN = re.compile(r"[^\W_]+")
-FEATURE, MOST_FEATURES = re.compile(r"[a-z0-9_]{1,24}"), 16  # names of features, and how many a column takes
+FEATURE, MOST_FEATURES = re.compile(r"[a-z0-9_]{1,24}"), 16  # feature names, and how many a column holds
 
 
 def derived(record: Any, rollout: Any, origin: Any) -> dict[str, Any]:
-    """The columns of a trajectory that are read off its JSON; of what cannot be read they are empty."""
+    """Return the columns that are derived from a trajectory's JSON; those that can't be derived are empty."""
     record, rollout, origin = (each if isinstance(each, Mapping) else {} for each in (record, rollout, origin))
     calls, failures = calls_of(record, rollout), many(record.get("failures"))
     return {
@@ -34,7 +34,7 @@ def derived(record: Any, rollout: Any, origin: Any) -> dict[str, Any]:
 
 
 def calls_of(record: Mapping[str, Any], rollout: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tool calls of the attempt, or of the demonstration where there is none."""
+    """Return the tool calls of the rollout, or of the demonstration if there is none."""
     made = many(rollout.get("calls")) if rollout else [c for s in many(record.get("steps")) for c in of_step(s)]
     return [one for one in made if isinstance(one, Mapping)]
 
@@ -44,7 +44,7 @@ def of_step(step: Any) -> list[Any]:
 
 
 def knobs(record: Mapping[str, Any]) -> Iterator[str]:
-    """The robustness knobs that were turned, by the names that manifests use."""
+    """Yield the active robustness knobs, by their names in manifests."""
     if number(record.get("distractors")):
         yield "distractors"
     if record.get("enums_stripped") is True:
@@ -54,7 +54,7 @@ def knobs(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def features(record: Mapping[str, Any]) -> list[str]:
-    """Return the kinds of difficulty that a record names, as many as a column takes."""
+    """Return the kinds of difficulty that a record names, as many as a column holds."""
     found = sorted({name for name in many(record.get("features")) if isinstance(name, str) and FEATURE.fullmatch(name)})
     return found[:MOST_FEATURES]
 
@@ -68,7 +68,7 @@ def edges(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
 
 
 def words(example: str, record: Any, rollout: Any) -> str:
-    """What the full text is searched in, as tokens between spaces: id, user turns, calls with arguments, results."""
+    """Return the tokens for full-text search, separated by spaces: id, user turns, calls with arguments, results."""
     record, rollout = (each if isinstance(each, Mapping) else {} for each in (record, rollout))
     parts = [record.get("turns"), record.get("steps"), record.get("failures"), record.get("answers")]
     parts += [rollout.get("transcript"), rollout.get("calls")]
@@ -77,7 +77,7 @@ def words(example: str, record: Any, rollout: Any) -> str:
 
 
 def iter_texts(value: Any) -> Iterator[str]:
-    """Every text and number in a value, in order, and the names of arguments; not the keys of our own vocabulary."""
+    """Yield every text and number in a value, in order, and argument names, but not the keys of the record format."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             if key == "arguments" and isinstance(one, Mapping):
@@ -94,7 +94,7 @@ def iter_texts(value: Any) -> Iterator[str]:
 
 
 def tokens(said: str) -> list[str]:
-    """The words of a text as they are compared: letters and digits, without case and accents."""
+    """Return the words of a text for comparison: letters and digits, without case and accents."""
     plain = unicodedata.normalize("NFKD", said.casefold())
     return TOKEN.findall("".join(one for one in plain if not unicodedata.combining(one)))
 
@@ -108,5 +108,5 @@ def text(value: Any, most: int) -> str:
 
 
 def number(value: Any) -> int:
-    """A count, within what a column takes; 0 for what is none."""
+    """Return a count within the range of a column; 0 for anything else."""
     return value if isinstance(value, int) and 0 <= value < 2**15 else 0

@@ -1,4 +1,4 @@
-"""All that is known of a conversation beyond what was said: where values came from, what calls changed and earned."""
+"""Analysis of a conversation: the sources of its values, and what its calls changed and earned."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .breakdown import Part, parts_of
 from .call_card import Argument, CallCard, Turn
 from .json_spans import at_places, marked
 
-# The budget of calls that efficiency grants: how many were made, and from which on each costs.
+# The call budget of the efficiency component: the calls made, and from which one on each costs.
 
-MOST_SLOTS = 40  # drawn; beyond, the words have to do
+MOST_SLOTS = 40  # most that are drawn; the text covers longer budgets
 SLOT, GAP = 10, 2  # in units of the picture
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One call that was or may be made: `kind` is due, slack or beyond; `used` where it was made."""
+    """A call that was or may be made: `kind` is due, slack or beyond; `used` if it was made."""
 
     number: int
     kind: str
@@ -40,8 +40,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """`used` calls of the `limit` that cost nothing, where the ground truth has `due`; each one beyond costs `price`
-    points of the total."""
+    """Call budget: `used` calls, of which up to `limit` are free; the ground truth has `due`.
+
+    Each call beyond the limit costs `price` points of the total.
+    """
 
     used: int
     due: int
@@ -63,13 +65,15 @@ class BudgetLine:
 
     @property
     def mark(self) -> int:
-        """Where the budget ends in the picture."""
+        """The end of the budget in the picture."""
         return self.limit * (SLOT + GAP) - GAP // 2
 
 
 def budget_line(used: int, due: int, config: RewardConfig) -> BudgetLine | None:
-    """F = -alpha max(0, n - B) / B with B = n_gt + ceil(n_gt beta) (paper, section 3); None where nothing is due, or
-    another form than the paper's counts."""
+    """Return the budget of F = -alpha max(0, n - B) / B with B = n_gt + ceil(n_gt beta) (paper, section 3).
+
+    None if the ground truth has no calls, or the reward has another form than the paper's.
+    """
     if not due or config.form != "paper":
         return None
     limit = budget(due, config.beta)
@@ -80,7 +84,7 @@ def budget_line(used: int, due: int, config: RewardConfig) -> BudgetLine | None:
     return BudgetLine(used, due, limit, config.efficiency * config.alpha / limit, slots)
 
 
-# A reward as a waterfall: every part begins where the one before it ended, and the last one ends at the total.
+# Reward as a waterfall: each part begins where the previous one ended, and the last one ends at the total.
 
 WIDTH = 100.0  # of the picture, in its own units
 
@@ -89,7 +93,7 @@ WIDTH = 100.0  # of the picture, in its own units
 class Bar:
     """A part from `start` to `end`, in points of the total; `left` and `width` in units of the picture.
 
-    `earning` and `losing` are the calls, from 1, that earned and lost it, where that is known call by call.
+    `earning` and `losing` are the calls, from 1, that earned and lost it, if known by call.
     """
 
     part: Part
@@ -107,13 +111,13 @@ class Bar:
 
     @property
     def first(self) -> int | None:
-        """The call to look at first: one that lost, else one that earned."""
+        """The first call that lost points, else the first that earned some."""
         return min(self.losing or self.earning, default=None)
 
 
 @dataclass(frozen=True)
 class Waterfall:
-    """`zero` is where nothing stands, `total` where the total ends; `bars` in the order of their sum."""
+    """Bars in the order of their sum; `zero` and `total` are the positions of 0 and of the total."""
 
     bars: tuple[Bar, ...]
     zero: float
@@ -125,7 +129,10 @@ class Waterfall:
 def waterfall(
     parts: Sequence[Part], total: float, most: float, calls: dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
 ) -> Waterfall | None:
-    """The bars of a total; None where it is no sum of parts. `calls` has, by part, who earned and who lost it."""
+    """Return the bars of a total; None if it is not a sum of parts.
+
+    `calls` has, by part, the calls that earned it and those that lost it.
+    """
     if not parts:
         return None
     ends = [0.0]
@@ -153,13 +160,16 @@ def waterfall(
     return Waterfall(bars, zero, finish, min(zero, finish), round(abs(finish - zero), 3))
 
 
-# What each call of a conversation changed in its world: replayed once, in a fresh world, for a page to show.
+# World changes by each call of a conversation, from one replay in a fresh world.
 
 
 @dataclass
 class Effects:
-    """`changes` by call, from 0; `otherwise` are the calls that are answered otherwise now. `why` says why there is
-    nothing, or nothing more, to tell."""
+    """World changes of a replay.
+
+    `changes` are by call, from 0; `otherwise` are the calls whose results differ now. `why` says why there are no
+    changes, or no further ones.
+    """
 
     changes: dict[int, tuple[RowChange, ...]] = field(default_factory=dict)
     otherwise: set[int] = field(default_factory=set)
@@ -167,7 +177,7 @@ class Effects:
 
 
 def effects(rollout: Rollout, example: Example) -> Effects:
-    """The rows that every call that reached its world added, changed or removed."""
+    """Replay a rollout and return the rows that each call that reached its world added, changed or removed."""
     where, found = example.world, Effects()
     if example.source or not rollout.calls:
         return found
@@ -182,7 +192,7 @@ def effects(rollout: Rollout, example: Example) -> Effects:
         before = world.fork()
         try:
             reply = world.call(made.call.name, made.call.arguments)
-        except Exception as error:  # a server that breaks ends the replay, not the page
+        except Exception as error:  # a failing server ends the replay, not the page
             found.why = f"{made.call.name} failed ({type(error).__name__})"
             break
         found.changes[position] = tuple(changes(before, world))
@@ -191,12 +201,15 @@ def effects(rollout: Rollout, example: Example) -> Effects:
     return found
 
 
-LONG = 300  # characters of a result from which on it is folded, and written over lines
+LONG = 300  # characters from which a result is folded and written over several lines
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """`invented` of the `values` in arguments have no source. `why` says why no changes of the world are shown."""
+    """Analysis of a conversation.
+
+    `invented` of the `values` in arguments have no source. `why` says why no world changes are shown.
+    """
 
     turns: list[Turn]
     alignment: Alignment
@@ -209,7 +222,7 @@ class Anatomy:
 
 
 def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: RewardConfig = PAPER) -> Anatomy:
-    """`rollout` is what was done, with its reward where it has one; a demonstration's own is recorded(example)."""
+    """Analyse a conversation; `rollout` carries its reward, if any. For a demonstration pass recorded(example)."""
     found, done = traced(rollout, example, fed_by(turns)), effects(rollout, example)
     account, reward = ledger(rollout, example, config), rollout.reward
     due = sum(len(step.calls) for step in example.steps)
@@ -229,7 +242,7 @@ def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: R
 
 
 def sourced(turns: Sequence[Turn], rollout: Rollout, example: Example, side: str = "") -> list[Turn]:
-    """Return the turns with the sources of their values alone: nothing is run. `side` begins their anchors."""
+    """Return the turns with only the sources of their values; nothing is replayed. `side` is the prefix of anchors."""
     own = [replace(turn, side=side, calls=tuple(replace(card, side=side) for card in turn.calls)) for turn in turns]
     return numbered(own, traced(rollout, example, fed_by(turns), side), Effects(), None)
 
@@ -241,7 +254,7 @@ def fed_by(turns: Sequence[Turn]) -> dict[int, list[int]]:
 
 
 def by_component(account: Ledger | None) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The calls that earned and those that lost each component."""
+    """Return by component the calls that earned it and those that lost it."""
     found: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     for line in account.lines if account else ():
         for entry in line.entries:
@@ -254,7 +267,7 @@ def by_component(account: Ledger | None) -> dict[str, tuple[tuple[int, ...], tup
 
 
 def numbered(turns: Sequence[Turn], found: Traced, done: Effects, account: Ledger | None) -> list[Turn]:
-    """The turns with the user's numbered, and every card and text with what was found."""
+    """Return the turns with user turns numbered, and with the analysis added to every card and text."""
     shown, number = list[Turn](), 0
     for turn in turns:
         number += turn.role == "user"
@@ -265,7 +278,7 @@ def numbered(turns: Sequence[Turn], found: Traced, done: Effects, account: Ledge
 
 
 def full(card: CallCard, found: Traced, done: Effects, account: Ledger | None) -> CallCard:
-    """A card with its values' sources, its marks, its changes and its entries in the ledger."""
+    """Return a card with the sources of its values, its marks, its world changes and its ledger entries."""
     at = card.position
     if at is None:
         return card

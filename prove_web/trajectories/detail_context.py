@@ -1,4 +1,4 @@
-"""All that a page shows of one trajectory for people to read and judge."""
+"""Template context of the detail view of a trajectory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .metadata import facts_of
 from .models import Trajectory
 from .replay_score import Verdict, example_of, judge, rollout_of
 
-# How long a conversation is, in characters, by who says it: a trajectory has no tokens before a model reads it.
+# Length of a conversation in characters, by role: a trajectory has no tokens before a tokenizer reads it.
 
 ROLES = {
     "tools": "Tool schemas",
@@ -34,7 +34,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Size:
-    """`share` is of all, 0 to 100."""
+    """Characters of one role; `share` is a percentage of all, 0 to 100."""
 
     title: str
     characters: int
@@ -42,7 +42,7 @@ class Size:
 
 
 def sizes(rollout: Rollout, example: Example) -> tuple[Size, ...]:
-    """What a model reads and writes, in characters; schemas of tools that are gone count nothing."""
+    """Count the characters that a model reads and writes, by role; schemas of removed tools are not counted."""
     counted = dict.fromkeys(ROLES, 0)
     with suppress(KeyError):
         counted["tools"] = sum(len(json.dumps(tool, ensure_ascii=False)) for tool in get_tool_schemas(example))
@@ -52,11 +52,11 @@ def sizes(rollout: Rollout, example: Example) -> tuple[Size, ...]:
     return tuple(Size(ROLES[role], count, 100 * count / whole) for role, count in counted.items() if count)
 
 
-# By which reward an attempt was scored: that of its run, at its step.
+# Reward configuration of a rollout: that of its run, at its step.
 
 
 def config_of(trajectory: Trajectory) -> tuple[RewardConfig, str]:
-    """The reward, and how pages name it: empty for the paper's, which is also taken where the run is not there."""
+    """Return the reward configuration and its label; the paper's with an empty label if the run is gone."""
     run = run_of(trajectory)
     step = trajectory.origin.get("step") if run else None
     if run is None or not isinstance(step, int):
@@ -65,7 +65,7 @@ def config_of(trajectory: Trajectory) -> tuple[RewardConfig, str]:
 
 
 def run_of(trajectory: Trajectory) -> Run | None:
-    """The run that made an attempt."""
+    """Return the run that produced a rollout, or None."""
     number = trajectory.origin.get("run")
     if trajectory.rollout is None or not isinstance(number, int):
         return None
@@ -77,7 +77,7 @@ UNREADABLE = "This rollout was recorded by another version of PROVE Studio; its 
 
 
 def reading(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
-    """What templates/trajectories/reading.html takes. `blind` leaves out what the reward made of it."""
+    """Return the context of templates/trajectories/reading.html. `blind` hides what depends on the reward."""
     example = example_of(trajectory)
     if example is None:
         return {"trajectory": trajectory, "example": None}
@@ -100,7 +100,7 @@ def reading(trajectory: Trajectory, *, blind: bool = False) -> dict[str, Any]:
 def done(
     trajectory: Trajectory, example: Example, *, blind: bool = False
 ) -> tuple[Rollout, Verdict, RewardConfig, list[Turn]]:
-    """What was done, its worth, by which reward, and its turns: an attempt as stored, a demonstration run again."""
+    """Return the rollout, verdict, reward configuration and turns: a rollout as stored, a demonstration replayed."""
     attempt = rollout_of(trajectory)
     if attempt is None:
         verdict = Verdict(problem=UNREADABLE) if trajectory.rollout else judge(example)
@@ -112,7 +112,7 @@ def done(
 
 
 def stored(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
-    """The reward of an attempt as it was scored."""
+    """Return the reward of a rollout as it was scored."""
     if attempt.reward is None:
         return Verdict(problem=f"This rollout has no reward: {attempt.error}" if attempt.error else "")
     parts = parts_of(attempt.reward, config)
@@ -120,5 +120,5 @@ def stored(attempt: Rollout, config: RewardConfig, scored_by: str) -> Verdict:
 
 
 def beside(reward: Reward | None, config: RewardConfig) -> tuple[Any, ...]:
-    """The paper's components, where another form counts."""
+    """Return the paper's components if another form counts, else nothing."""
     return components(reward, config) if reward and not reward.abstention and reward.form != "paper" else ()

@@ -1,4 +1,4 @@
-"""A trajectory beside the one that it is an edited form of: what was said and called in both, side by side."""
+"""Side-by-side comparison of an edited trajectory with its parent: messages and calls."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .models import Trajectory
 from .replay_score import example_of
 
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-MOST_PAIRS = 200_000  # of words that are compared; with many more, difflib would be at it for minutes
+MOST_PAIRS = 200_000  # pairs of words to compare; with many more, difflib would take minutes
 RELATED = ("dataset__project__organisation", "parent__dataset__project__organisation")
 
 
 @dataclass(frozen=True)
 class Said:
-    """Something in a conversation: who, what tool for a call, and the text."""
+    """An item of a conversation: role, tool (of a call) and text."""
 
     role: str
     tool: str
@@ -37,7 +37,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Pair:
-    """What both have at a place, None where one has nothing; in `old` and `new` each part with whether it differs."""
+    """The items of both at one place, None if missing; `old` and `new` are text parts with whether each differs."""
 
     before: Said | None
     after: Said | None
@@ -54,7 +54,7 @@ class Pair:
 @in_project(Action.VIEW)
 @require_safe
 def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
-    """What became of the parent; without one that is still here there is nothing to compare."""
+    """Show what changed from the parent; without an accessible parent redirect to the trajectory."""
     rows = Trajectory.objects.of(request.project).select_related(*RELATED)
     found = get_object_or_404(rows, dataset__number=dataset, example=example)
     parent = found.parent.dataset if found.parent else None
@@ -70,7 +70,7 @@ def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
 
 
 def side_by_side(before: Example, after: Example) -> Iterator[Pair]:
-    """Both conversations, with what is equal or of one kind in both on one line."""
+    """Yield both conversations in pairs of items that are equal or of one kind."""
     old, new = list(iter_messages(before)), list(iter_messages(after))
     matcher = SequenceMatcher(None, [(one.role, one.tool) for one in old], [(one.role, one.tool) for one in new], False)
     for _, a, b, c, d in matcher.get_opcodes():
@@ -106,7 +106,7 @@ Code = tuple[str, int, int, int, int]
 
 
 def differing(old: Sequence[str], new: Sequence[str]) -> Iterator[Code]:
-    """As difflib's opcodes; what is equal at both ends is set aside first, and a middle that is long is one change."""
+    """Yield difflib opcodes; equal ends are set aside first, and a long middle is a single replacement."""
     alike = [one == other for one, other in zip(old, new, strict=False)]
     head = alike.index(False) if False in alike else len(alike)
     most, tail = min(len(old), len(new)) - head, 0

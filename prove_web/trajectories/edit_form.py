@@ -1,4 +1,4 @@
-"""What someone typed into the page that mends a trajectory: its fields, read and written back, in any order of rows."""
+"""State of the edit form of a trajectory: its fields, parsed and written back, with rows in any order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOST_ROWS = 40
 
 @dataclass(frozen=True)
 class Row:
-    """A call as typed; `key` names its fields for as long as it is edited, `turn` counts from 0.
+    """A call as entered; `key` names its fields during editing, `turn` counts from 0.
 
-    `arguments` are JSON, and `form` has the same as fields where it is edited so.
+    `arguments` are JSON, and `form` has the same as fields if the call is edited so.
     """
 
     key: int
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Draft:
-    """What is typed: the user's turns, the closing words, and the calls in order, turn by turn."""
+    """An edited conversation: the user's turns, the answers, and the calls in order, by turn."""
 
     turns: tuple[str, ...]
     answers: tuple[str, ...]
@@ -54,7 +54,7 @@ class Draft:
 
     @property
     def fault(self) -> str:
-        """Why it cannot be run as it is typed; empty where it can be tried."""
+        """The reason why the draft can't be run; empty if it can."""
         if any(row.fault for row in self.rows):
             return "Some arguments below are invalid."
         if len(self.rows) > MOST_ROWS:
@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """Turn by turn, as the page has them, each call with the number that people count it by."""
+        """The turns for the page, with each call numbered from 1."""
         numbers = {row.key: number for number, row in enumerate(self.rows, 1)}
         return [
             {
@@ -96,7 +96,7 @@ def draft_of(wanted: Mended) -> Draft:
 
 
 def read(post: Any, turns: int) -> Draft:
-    """What was sent, for a conversation of so many user turns; whatever it is, it is kept."""
+    """Parse the submitted form for a conversation of `turns` user turns; invalid input is preserved."""
     keys = list(dict.fromkeys(key for key in post.getlist("row") if key.isdecimal() and len(key) < 6))
     rows = [row_of(post, key, turns) for key in keys]
     return Draft(
@@ -120,7 +120,7 @@ def row_of(post: Mapping[str, str], key: str, turns: int) -> Row:
 
 
 def text(post: Mapping[str, str], name: str) -> str:
-    """As typed, with the ends of lines that are ours and without what no database takes."""
+    """Return a submitted text with normalised line ends and without NUL, which no database stores."""
     return post.get(name, "").replace("\r\n", "\n").replace("\0", "")
 
 
@@ -129,7 +129,7 @@ def number(given: str | None) -> int | None:
 
 
 def wanted_of(draft: Draft, steps: int) -> Mended:
-    """What is wanted; `steps` are those of the old conversation. Only for one without a fault."""
+    """Return the edit of a draft without a fault; `steps` is the number of steps of the old conversation."""
     calls = tuple(
         Wanted(
             row.tool,
@@ -144,7 +144,7 @@ def wanted_of(draft: Draft, steps: int) -> Mended:
 
 
 def changed(draft: Draft, do: str) -> Draft:
-    """The draft after a button that moves, removes or adds a call; the draft itself for any other."""
+    """Return the draft after a button that switches, moves, removes or adds a call; unchanged for any other button."""
     what, _, rest = do.partition("-")
     key = number(rest)
     if key is None:
@@ -163,22 +163,22 @@ def changed(draft: Draft, do: str) -> Draft:
 
 
 def other(row: Row) -> Row:
-    """A call edited in the other way."""
+    """Switch a call to the other editing mode."""
     return row.giving(switched(row.key, row.tool, row.arguments_input))
 
 
 def with_rows(draft: Draft, post: Mapping[str, str]) -> Draft:
-    """With a row of a list more or less in the fields of a call."""
+    """Return the draft with a list row added or removed in the fields of a call."""
     return replace(draft, rows=tuple(row.giving(reshaped(row.arguments_input, post)) for row in draft.rows))
 
 
 def checked(draft: Draft) -> Draft:
-    """With what the tools' schemas do not take, named at its field."""
+    """Return the draft with the schema errors of its calls, each at its field."""
     return replace(draft, rows=tuple(row.giving(fitting(row.tool, row.arguments_input)) for row in draft.rows))
 
 
 def moved(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:
-    """With a call one place up or down; beyond the first or last of its turn it goes to the turn next to it."""
+    """Move a call one place up or down; beyond the first or last of its turn it goes to the adjacent turn."""
     order = list(rows)
     at = next((at for at, row in enumerate(order) if row.key == key), None)
     if at is None:

@@ -1,4 +1,4 @@
-"""Mending a trajectory: what it begins with, what comes of what is wanted, and why something does not hold."""
+"""Editing of a trajectory: the initial draft, a run of the edit, and the reason if it is rejected."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .replay_score import Verdict, example_of, judge
 
 
 class NotMendable(ValueError):
-    """A trajectory that cannot be run, and so not mended; the message says why and what to do."""
+    """Error of a trajectory that can't be run and therefore not edited; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What is wanted, run in a fresh world: its verdict and the trajectory's own, for who reviews blindly no reward.
+    """Run of an edit in a fresh world: its verdict and the trajectory's own, without rewards for a blind reviewer.
 
-    `texts` is what each call answered; `same` where nothing was changed.
+    `texts` are the observations of the calls; `same` if nothing was changed.
     """
 
     held: Verdict
@@ -34,7 +34,7 @@ class Tried:
 
 
 def mendable(trajectory: Trajectory) -> Example:
-    """Raises NotMendable."""
+    """Return the example of a trajectory that can be edited. Raises NotMendable."""
     made = example_of(trajectory)
     if made is None or made.source:
         why = "was imported, and its tools are not available here" if made else "was recorded by another version"
@@ -43,7 +43,7 @@ def mendable(trajectory: Trajectory) -> Example:
 
 
 def run(trajectory: Trajectory, example: Example, wanted: Mended, user: User) -> Tried:
-    """Raises Rejected."""
+    """Run an edit in a fresh world. Raises Rejected."""
     made = mended(trajectory.example, example, wanted)
     blind = blind_since(trajectory, user) is not None
     before = None if blind else done(trajectory, example)[1]
@@ -54,12 +54,12 @@ def run(trajectory: Trajectory, example: Example, wanted: Mended, user: User) ->
 
 
 def said(reason: Rejected, trajectory: Trajectory) -> str:
-    """Why it does not hold, without the id, which names nothing yet."""
+    """Return why an edit was rejected, without the id, which does not exist yet."""
     return re.sub(r"^(hand-\d+|" + re.escape(trajectory.example) + r"): ", "", str(reason))
 
 
 def beginning(example: Example, attempt: Rollout | None) -> Mended:
-    """What the form begins with: the demonstration, or of an attempt the calls that succeeded."""
+    """Return the initial state of the form: the demonstration, or the successful calls of a rollout."""
     if attempt is None:
         return as_it_is(example)
     turns = user_turns(attempt)
@@ -72,7 +72,7 @@ def beginning(example: Example, attempt: Rollout | None) -> Mended:
 
 
 def user_turns(attempt: Rollout) -> list[int]:
-    """For each assistant turn the user turn that it is in, both from 0."""
+    """Return for each assistant turn its user turn, both from 0."""
     found, number = list[int](), -1
     for message in attempt.transcript:
         number += message.role == "user"

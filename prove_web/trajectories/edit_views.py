@@ -1,4 +1,4 @@
-"""The page that mends a trajectory: words, arguments, order; run anew on a look, and kept only once it holds."""
+"""Page that edits a trajectory's texts, arguments and order; a preview replays it, and only a valid edit is saved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNPROCESSABLE = 422
 @in_project(Action.ANNOTATE)
 @require_http_methods(["GET", "POST"])
 def fix(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
-    """The form; what is sent to it is moved about, run, or kept as a trajectory of its own. The old one stays."""
+    """Show the edit form, and rearrange, run or save what it submits as a new trajectory; the old one is unchanged."""
     found = one_trajectory(request.project, dataset, example)
     try:
         made = mendable(found)
@@ -77,7 +77,7 @@ def save(request: ProjectRequest, found: Trajectory, example: Example, draft: Dr
 
 
 def back_to(request: ProjectRequest) -> str:
-    """The review that someone came from, if any."""
+    """Return the URL of the review that the user came from, if any."""
     place = ITEM.fullmatch(request.GET.get("item", ""))
     if place is None:
         return ""

@@ -1,4 +1,4 @@
-"""Trajectories to take away, exactly as they were found: the choice of a format, and the file itself."""
+"""Export of trajectories exactly as found: the choice of a format, and the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .selection import Selection, selected
 @in_project(Action.VIEW)
 @require_safe
 def export(request: Any) -> HttpResponse:
-    """What can be taken away of what an address speaks of; with `format`, that file."""
+    """Show the export formats for the selection in the URL, or send the file if `format` is given."""
     selection = selected(request.project, request.GET, Blind(request.user, request.project))
     format = FORMATS.get(request.GET.get("format", ""))
     if format is None or selection.fault:
@@ -29,7 +29,7 @@ def export(request: Any) -> HttpResponse:
 
 
 def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttpResponse:
-    """What was selected as a file, made while it is sent."""
+    """Return the selection as a streamed file."""
     about = {"project": str(request.project), "found_by": selection.told}
     body = format.make(selection.rows, about, Blind(request.user, request.project))
     name = file_name(selection.name, format.ending)

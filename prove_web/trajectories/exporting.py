@@ -1,4 +1,4 @@
-"""Trajectories as files, exactly as a search found them, read from the database while they are sent."""
+"""Export formats of trajectories, exactly as a search found them, streamed from the database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ About = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file; `make` gives its pieces, as far as who takes them away may know."""
+    """A file format; `make` yields the file in chunks, without what the user may not know yet."""
 
     name: str
     title: str
@@ -48,16 +48,16 @@ class Format:
 
 
 def file_name(name: str, ending: str) -> str:
-    """A name that every file system takes and no shell or page trips over."""
+    """Return a file name that is safe for file systems, shells and pages."""
     safe = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
     return f"{safe or 'trajectories'}{ending}"
 
 
 def iter_examples(rows: QuerySet, left_out: Counter[str], blind: Blind) -> Iterator[Example | Collected]:
-    """The trajectories in the order they were made, each under an id of its own; what cannot be read is counted."""
+    """Yield the trajectories in their order of creation with unique ids; unreadable ones are counted."""
     ids = set[str]()
     for row in fetched(rows, blind):
-        own_id(row, ids)  # they may be of several data sets
+        own_id(row, ids)  # the rows may be of several datasets
         if one := exchanged(row):
             yield one
         else:
@@ -65,8 +65,10 @@ def iter_examples(rows: QuerySet, left_out: Counter[str], blind: Blind) -> Itera
 
 
 def fetched(rows: QuerySet, blind: Blind) -> Iterator[Trajectory]:
-    """All rows, some at a time, each after the last: no cursor is held open while a slow reader takes them. What waits
-    for one's own review is without its reward."""
+    """Yield all rows in batches by key, so that no cursor stays open while a slow client reads.
+
+    Rows that await the user's own review are without their reward.
+    """
     left, last = rows.order_by("pk").defer(None), 0
     while part := list(left.filter(pk__gt=last)[:TOGETHER]):
         blind.cover(part)
@@ -89,7 +91,7 @@ def parquet(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
 
 
 def table(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
-    """What the list shows, without the records."""
+    """Return a table of the list's columns, without the records."""
     return lines.table(["dataset", *COLUMNS[1:]], cells(rows, blind))
 
 
@@ -102,15 +104,15 @@ def cells(rows: QuerySet, blind: Blind) -> Iterator[tuple[Any, ...]]:
 
 
 def hugging_face(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
-    """A zip of a folder that `datasets.load_dataset` takes: lines, Parquet, manifest, card and plots.
+    """Yield a zip of a folder for `datasets.load_dataset`: lines, Parquet, manifest, card and plots.
 
-    Attempts are lines of a file beside those of what they were asked.
+    Rollouts are lines of a file beside those of their examples.
     """
     with tempfile.TemporaryDirectory(prefix="export") as name:
         folder, left_out = Path(name), Counter[str]()
         examples = extract_examples(iter_examples(rows, left_out, blind), folder / ROLLOUTS)
         write_streamed(folder, "export", dict(about), examples, left_out, servers=fingerprint(tuple(SERVERS)))
-        with suppress(KeyError):  # a tool that is gone has no schema to publish; the lines are all there
+        with suppress(KeyError):  # a removed tool has no schema to publish; the lines are complete
             publish(folder)
         outbox = lines.Outbox()
         with zipfile.ZipFile(outbox, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""What a list of trajectories can be narrowed to; the address holds all of it."""
+"""Filters of a trajectory list; the URL holds all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .search import Fault, search
 
 
 class TrajectoryFilter(django_filters.FilterSet):
-    """Bound to a query string. What makes no sense in it narrows nothing and is named as an error of its field."""
+    """Filter bound to a query string. An invalid value filters nothing and is reported as an error of its field."""
 
     q = django_filters.CharFilter(
         label="Search",
@@ -41,7 +41,7 @@ class TrajectoryFilter(django_filters.FilterSet):
     def __init__(
         self, data: Any, *, dataset: Dataset | None = None, rows: QuerySet | None = None, blind: Blind | None = None
     ):
-        """Of a data set, or of rows that were found already."""
+        """Filter a dataset, or rows that were already found."""
         every = Trajectory.objects.filter(dataset=dataset).defer("record", "rollout")
         super().__init__(data, queryset=every if rows is None else rows)
         self.dataset, self.blind = dataset, blind
@@ -49,21 +49,21 @@ class TrajectoryFilter(django_filters.FilterSet):
         self.covered = False
 
     def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        """Those that the search finds; where it is no query, none, and `fault` tells why."""
+        """Return the rows that match the search; none, with the error in `fault`, for an invalid query."""
         assert self.dataset
         found = search(self.dataset.project, parse_search(self.data), self.dataset, self.blind)
         self.fault, self.covered = found.fault, found.covered
         return rows.filter(pk__in=found.rows.order_by().values("pk")) if not found.fault else rows.none()
 
     def listed(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        """Those in whose comma-separated list the value is one whole entry."""
+        """Return the rows whose comma-separated list has the value as a whole entry."""
         whole = f"{name}_listed"
         return rows.alias(**{whole: Concat(Value(","), name, Value(","))}).filter(
             **{f"{whole}__contains": f",{value},"}
         )
 
     def offer(self, **choices: Iterable[Any]) -> None:
-        """What the fields that know no values of their own let people choose from."""
+        """Set the choices of fields that have no fixed ones."""
         for name, values in choices.items():
             asked = self.data.get(name, "")
             known = [str(value) for value in values]
@@ -76,7 +76,7 @@ class TrajectoryFilter(django_filters.FilterSet):
 
     @property
     def address(self) -> str:
-        """The query string that says the same, without what is empty and without the page."""
+        """The query string of these filters, without empty values and without the page."""
         kept = {name: value for name, value in (self.data or {}).items() if name in self.filters}
         sort = (self.data or {}).get("sort", "")
         return tidy({**kept, "sort": sort if sort in SORTS else ""})

@@ -1,4 +1,4 @@
-"""What a data set will be like, before it is made: a few conversations drawn at once, and what they tell of all."""
+"""Forecast of a dataset before it is created, from a few conversations that are drawn immediately."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ SHOWN = 3
 
 
 class NoForecast(Exception):
-    """Nothing can be told before it is made; the message says why."""
+    """Error if a forecast is impossible; the message says why."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """`draws` are asked for; `trial` is what came of a few. `exact`: as many are made, whatever it takes to draw."""
+    """Forecast of a dataset: `draws` are requested, `trial` is the outcome of a few.
+
+    If `exact`, `draws` conversations result.
+    """
 
     draws: int
     trial: Trial
@@ -41,23 +44,23 @@ class Forecast:
 
     @property
     def conversations(self) -> int:
-        """How many conversations there will be, about."""
+        """The approximate number of conversations."""
         return self.draws if self.exact else round(self.draws * self.trial.yield_rate)
 
     @property
     def seconds(self) -> float:
-        """How long it takes on all cores of a machine like this one."""
+        """The duration in seconds on all cores of a machine like this one."""
         drawn = self.draws / self.trial.yield_rate if self.exact and self.trial.yield_rate else self.draws
         return drawn * self.trial.each / self.cores
 
     @property
     def about_each(self) -> float:
-        """How many conversations there will be about each tool; in others it comes besides."""
+        """The number of conversations about each tool, not counting others in which it also occurs."""
         return self.conversations / self.trial.targets
 
     @property
     def examples(self) -> list[Example]:
-        """A few of different lengths to look at."""
+        """A few examples of different lengths."""
         by_length = {len(example.steps): example for example in reversed(self.trial.examples)}
         return [by_length[length] for length in sorted(by_length, reverse=True)[:SHOWN]]
 
@@ -67,7 +70,7 @@ class Forecast:
 
 
 def forecast(spec: Mapping[str, Any]) -> Forecast:
-    """What a data set of this specification will be like. Raises NoForecast."""
+    """Forecast the dataset of a specification. Raises NoForecast."""
     path = graph_path(Path(settings.PROVE_DATA) / "graph")
     if not path.exists():
         raise NoForecast("The dependency graph is not built yet; it is built first, in about a minute.")
@@ -109,14 +112,14 @@ KINDS = {
 
 
 def said(reason: str) -> str:
-    """A reason in the words of a page."""
+    """Return a reason in the words of a page."""
     kind, _, rest = reason.partition(": ")
     return f"{KINDS.get(kind, kind)}: {rest}" if rest else KINDS.get(kind, kind)
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Why trials were dropped, and how often; `share` is of the most frequent reason."""
+    """A reason why draws were dropped, and its count; `share` is relative to the most frequent reason."""
 
     reason: str
     count: int
@@ -124,7 +127,7 @@ class Drop:
 
 
 def drops(told: Mapping[str, Any]) -> list[Drop]:
-    """The reasons as an event or a result tells them, the most frequent first."""
+    """Return the reasons of an event or a result, the most frequent first."""
     counts = Counter({str(reason): int(count) for reason, count in told.items()})
     most = max(counts.values(), default=1)
     return [Drop(said(reason), count, count / most) for reason, count in counts.most_common()]

@@ -1,4 +1,4 @@
-"""A trajectory opened as a live session, to go on from by hand; what is kept of it has the trajectory as its parent."""
+"""Live session in the world of a trajectory, to continue by hand; what is saved from it has it as parent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .views.finding import one_trajectory
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse:
-    """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
+    """Open the world of a trajectory as a live session, at its start or after a number of its calls."""
     found = one_trajectory(request.project, dataset, example)
     try:
         session = opened(request.user, found, number(request.POST.get("calls", "0"), MOST_CALLS))
@@ -41,7 +41,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
 
 
 def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
-    """A live session in the world of a trajectory, after so many of its calls. Raises NoWorld."""
+    """Return a live session in the world of a trajectory, after its first `most` calls. Raises NoWorld."""
     made = example_of(trajectory)
     if made is None:
         raise NoWorld("Cannot open a session: this trajectory cannot be read.")
@@ -55,13 +55,13 @@ def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
 
 
 def differs(trajectory: Trajectory) -> bool:
-    """Whether its servers behave differently now than when it was made."""
+    """Return whether its servers behave differently now than when it was created."""
     made = example_of(trajectory)
     return made is not None and stale(made)
 
 
 def calls_of(trajectory: Trajectory, example: Example, most: int) -> list[Made]:
-    """The first calls, of an attempt those that reached its world."""
+    """Return the first calls, for a rollout those that reached its world."""
     attempt = rollout_of(trajectory)
     return of_example(example, most) if attempt is None else of_rollout(attempt.calls, most)
 
@@ -73,7 +73,7 @@ def source_of(trajectory: Trajectory, most: int) -> Any:
 
 
 def origin_of(session: LiveSession) -> Trajectory | None:
-    """The trajectory whose world a session, or what it was forked from, was opened in."""
+    """Return the trajectory in whose world a session, or the one it was forked from, was opened; None without one."""
     for _ in range(MOST_LEVELS):
         found = Opened.objects.filter(session=session).select_related("trajectory").first()
         if found is not None:

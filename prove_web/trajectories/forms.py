@@ -1,4 +1,4 @@
-"""What is asked for to make a data set."""
+"""Form that creates a dataset."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from training_worker.warm import SERVERS as WARM_SERVERS
 from .models import Dataset
 from .versions import begin
 
-WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
+WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number input would drop invalid text before we report it
 NUMBERS = ("seed", "train", "held_out", "candidates")
-OF_A_CHAIN = {"train": 200, "held_out": 40}  # what a form about one chain, or about a few tools, begins with
+OF_A_CHAIN = {"train": 200, "held_out": 40}  # initial values of a form about one chain, or about a few tools
 
 
 def tools_of(chain: str) -> tuple[str, ...]:
-    """The tools of a chain as an address names them."""
+    """Return the tools of a chain in a URL."""
     return tuple(filter(None, chain.split(",")))
 
 
 def named(plan: Plan) -> str:
-    """A recipe as people choose it."""
+    """Return the label of a recipe."""
     return f"{plan.name}: {sum(plan.train.values()):,} and {sum(plan.held_out.values()):,} held out, {plan.title}"
 
 
 class NewDataset(forms.Form):
-    """How many conversations of which kind; each is replayed before it is kept."""
+    """Number and kind of conversations; each is validated by a replay."""
 
     name = forms.CharField(max_length=80, required=False, help_text="Default: “Dataset” and its number.")
     chain = forms.CharField(max_length=400, required=False, widget=forms.HiddenInput)
@@ -101,7 +101,7 @@ class NewDataset(forms.Form):
                 limit.message = asked
 
     def clean(self) -> dict[str, Any]:
-        """What a recipe or a chain sets is not asked for."""
+        """Ignore the fields that a recipe or a chain sets."""
         if self.cleaned_data.get("chain"):
             self.errors.pop("servers", None)
             self.cleaned_data["recipe"] = ""
@@ -121,14 +121,14 @@ class NewDataset(forms.Form):
         )
 
     def clean_recipe(self) -> str:
-        """A recipe has exact counts over all servers, so that it would be another one without some."""
+        """Reject recipes if servers are off: a recipe has exact counts over all servers."""
         recipe = str(self.cleaned_data["recipe"])
         if recipe and self.off and not self.data.get("chain"):
             raise forms.ValidationError(self.without(self.off))
         return recipe
 
     def clean_chain(self) -> tuple[str, ...]:
-        """Tools in order, each after the one that leads to it; the worker refuses those that no edge joins."""
+        """Validate a chain of tools in order; the worker rejects tools that no edge connects."""
         tools = tools_of(self.cleaned_data["chain"])
         if tools and (not 2 <= len(tools) <= LONGEST_CHAIN or any(name not in TOOLS for name in tools)):
             raise forms.ValidationError(f"A chain has 2 to {LONGEST_CHAIN} known tools. Select one in the graph.")
@@ -137,7 +137,7 @@ class NewDataset(forms.Form):
         return tools
 
     def clean_tools(self) -> tuple[str, ...]:
-        """Tools that every conversation is about one of, in turn."""
+        """Validate the tools, one of which each conversation is about in turn."""
         tools = tools_of(self.cleaned_data["tools"])
         if unknown := [name for name in tools if name not in TOOLS]:
             raise forms.ValidationError(f"Unknown tool {unknown[0]}. Select the tools again.")
@@ -150,16 +150,16 @@ class NewDataset(forms.Form):
 
     @property
     def more_of(self) -> tuple[str, ...]:
-        """The tools that more is asked for of, or none."""
+        """The tools of which more conversations are requested, or none."""
         return tools_of(str(self["tools"].value() or ""))
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The chain that it is all about, or none."""
+        """The chain that all conversations are about, or none."""
         return tools_of(str(self["chain"].value() or ""))
 
     def spec(self) -> dict[str, Any]:
-        """What the job is to do."""
+        """Return the specification of the job."""
         if recipe := self.cleaned_data["recipe"]:
             return {"recipe": recipe}
         if chain := self.cleaned_data["chain"]:
@@ -172,7 +172,7 @@ class NewDataset(forms.Form):
 
     @transaction.atomic
     def launch(self, project: Project, user: User) -> Dataset:
-        """Make the data set, with the project's next number, and the job that fills it."""
+        """Create the dataset with the project's next number, and enqueue the job that fills it."""
         dataset = begin(project, user, self.cleaned_data["name"], self.spec())
         enqueue(dataset.job)
         return dataset

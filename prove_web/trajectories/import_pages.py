@@ -1,4 +1,4 @@
-"""Bringing in a file: sent in pieces, looked at row by row before anything is made, then read by a job."""
+"""Import of a file: uploaded in chunks, previewed row by row, then read by a job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .uploads import PIECE, NotTaken
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_new(request: Any) -> HttpResponse:
-    """Choose a file. Its pieces follow by themselves; without script a small one comes with the form."""
+    """Choose a file. A script sends its chunks; without script a small file comes with the form."""
     context = {"most": MOST_PACKED, "piece": PIECE}
     if request.method != "POST":
         return render(request, "trajectories/import_new.html", context)
@@ -49,7 +49,10 @@ def import_new(request: Any) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def import_piece(request: Any, upload: Any) -> HttpResponse:
-    """Take the next piece, the bytes from `?at=` on; told how much is here, the sender can go on after a break."""
+    """Store the next chunk, the bytes from `?at=` on.
+
+    The response has the bytes received, so that the client can resume.
+    """
     found = upload_of(request.project, upload)
     at, length = request.GET.get("at", ""), request.headers.get("Content-Length", "")
     if not (at + length).isdecimal() or len(at + length) > 30 or not 0 < int(length or 0) <= PIECE or not at:
@@ -63,7 +66,7 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
 
 
 def describe_error(error: Exception) -> str:
-    """Why something was not taken, and what to do."""
+    """Return why an upload failed, and what to do."""
     if isinstance(error, OSError):
         return f"The file cannot be stored ({error.strerror or 'connection lost'}). Retry or contact the administrator."
     return str(error)
@@ -72,7 +75,7 @@ def describe_error(error: Exception) -> str:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_preview(request: Any, upload: Any) -> HttpResponse:
-    """The first rows as they would come in; asked to, have a job import them all."""
+    """Preview the first rows; on POST, enqueue a job that imports all of them."""
     found = upload_of(request.project, upload)
     if not found.complete:
         raise Http404(f"Upload incomplete: {found.received:,} of {found.size:,} bytes received.")
@@ -96,7 +99,7 @@ def import_preview(request: Any, upload: Any) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def import_faults(request: Any, dataset: int) -> HttpResponse:
-    """The rows of an imported file that were bad, as a table to take away."""
+    """Return the invalid rows of an imported file as CSV."""
     found = get_object_or_404(Dataset.objects.select_related("job"), project=request.project, number=dataset)
     headers = {"Content-Disposition": f'attachment; filename="faults-{dataset}.csv"'}
     return HttpResponse(report_of(found), content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,4 +1,4 @@
-"""The first rows of a file that is to be imported, as they would come in, and how it seems to be meant."""
+"""Preview of a file to import: its first rows after conversion, and the suggested options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEEN = 4_000  # characters of a cell on the page
 
 @dataclass(frozen=True)
 class Previewed:
-    """A row as it would come in: what it makes, or why nothing; `about` is its first user turn or how it begins."""
+    """A row of the preview: what it becomes, or why it is skipped; `about` is its first user turn or its start."""
 
     number: int
     what: str
@@ -48,7 +48,7 @@ class Previewed:
 
 @dataclass(frozen=True)
 class Sample:
-    """The first rows as the file has them. `problem` says why there are none."""
+    """First rows of the file. `problem` says why there are none."""
 
     unit: str = "row"
     rows: list[tuple[int, Any]] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Sample:
 
 
 def sample(upload: Upload) -> Sample:
-    """The first rows of an upload, which a child process has read once."""
+    """Return the first rows of an upload; a child process reads them once."""
     try:
         unit, rows = first_rows(upload.content, upload.folder / HEAD)
     except (UnreadableData, OSError) as why:
@@ -69,7 +69,7 @@ def sample(upload: Upload) -> Sample:
 
 
 class Import(forms.Form):
-    """How a file is to be read; for a table, which column is what."""
+    """Options for reading a file; for a table, the mapping of its columns."""
 
     name = forms.CharField(max_length=LONGEST, required=False, help_text="Default: “Dataset” and its number.")
     format = forms.ChoiceField(choices=list(TITLES.items()), label="Format")
@@ -123,7 +123,7 @@ class Import(forms.Form):
 
 
 def suggested(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
-    """What the form begins with."""
+    """Return the initial values of the form."""
     return {"name": Path(upload.name).stem[:LONGEST], "format": format_of(first, upload.name) if first else OURS}
 
 
@@ -147,6 +147,6 @@ def preview_line(one: Fault | Left | ParsedRow | ManifestRow, number: int) -> Pr
 
 
 def holds_attempts(found: Sample) -> bool:
-    """Whether the first row that is good is an attempt."""
+    """Return whether the first valid row is a rollout."""
     read = (outcome(row, number, found.unit, ReadOptions(OURS)) for number, row in found.rows)
     return next((isinstance(one.made, Collected) for one in read if isinstance(one, ParsedRow)), False)

@@ -1,4 +1,4 @@
-"""A file on its way in: what of it would come in, the job that reads it, and the rows that were bad."""
+"""Import of an uploaded file: its options, the job that reads it, and its invalid rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UPLOAD = "upload"  # in the job's folder (training_worker/jobs/importing.py)
 
 
 def upload_of(project: Project, id: Any) -> Upload:
-    """Raises Http404."""
+    """Return an upload of the project. Raises Http404."""
     found = uploads.find_upload(project, id)
     if found is None:
         raise Http404("This upload no longer exists. Choose the file again.")
@@ -34,13 +34,13 @@ def upload_of(project: Project, id: Any) -> Upload:
 
 
 def read_as(upload: Upload, seen: Sample, told: Mapping[str, Any]) -> Import:
-    """How a file is to be read: as it seems to be meant, and over it what was told."""
+    """Return the options for a file: the suggested ones, overridden by `told`."""
     begun = Import(list(seen.first), initial=suggested(upload, seen.first))
     return Import(list(seen.first), {name: begun[name].value() or "" for name in begun.fields} | dict(told))
 
 
 def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sample) -> Dataset:
-    """Queue the job of a valid form; the file becomes its own. Raises Http404."""
+    """Enqueue the job of a valid form and move the file to it. Raises Http404."""
     asked, keep_good = form.options, form.cleaned_data["keep_good"]
     attempts = asked.format == OURS and holds_attempts(seen)
     given = {"format": asked.format, "mapped": dict(asked.mapped), "split": asked.split or "", "keep_good": keep_good}
@@ -53,7 +53,7 @@ def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sam
         dataset.job.folder.mkdir(parents=True, exist_ok=True)
         try:
             shutil.move(upload.content, dataset.job.folder / UPLOAD)
-        except FileNotFoundError:  # of two who ask at once, one has it
+        except FileNotFoundError:  # of two concurrent requests, one gets the file
             shutil.rmtree(dataset.job.folder, ignore_errors=True)
             raise Http404("This upload is already being imported. See the list of datasets.") from None
         enqueue(dataset.job)
@@ -62,7 +62,7 @@ def launch(project: Project, user: User, upload: Upload, form: Import, seen: Sam
 
 
 def report_of(dataset: Dataset) -> bytes:
-    """The bad rows of an imported file as a table: place, number, why, begins. Raises Http404."""
+    """Return the invalid rows of an imported file as CSV: place, number, why, begins. Raises Http404."""
     try:
         return (dataset.job.folder / FAULTS).read_bytes()
     except OSError:
@@ -70,5 +70,5 @@ def report_of(dataset: Dataset) -> bytes:
 
 
 def faults_of(dataset: Dataset) -> list[dict[str, str]]:
-    """The rows of that table, which are 10,000 at most. Raises Http404."""
+    """Return the rows of that table, at most 10,000. Raises Http404."""
     return list(csv.DictReader(StringIO(report_of(dataset).decode("utf-8-sig"), newline="")))

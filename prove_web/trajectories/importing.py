@@ -1,4 +1,4 @@
-"""Loading what synthesis made into the database, where lists and searches find it."""
+"""Load of synthesized files into the database, where lists and searches find them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .rows import IMPORTED
 
 
 def import_dataset(job_id: str) -> None:
-    """Load the trajectories of a data set's job, once. A job of another kind, or that is not done, has none."""
+    """Load the trajectories of a finished dataset job, once; other jobs are ignored."""
     done = {"job_id": job_id, "job__kind": Kind.DATASET, "job__state": State.DONE}
     dataset = Dataset.objects.filter(**done).select_related("job").first()
     if dataset is None or (mark := claim(dataset)) is None:
@@ -40,7 +40,7 @@ def import_dataset(job_id: str) -> None:
 
 
 def rows_of(dataset: Dataset) -> Iterator[Trajectory]:
-    """What the files of a data set hold. Raises OSError, UnreadableData."""
+    """Yield the rows from the files of a dataset. Raises OSError and UnreadableData."""
     if dataset.holds == Dataset.Holds.ROLLOUTS:
         read = read_lines(Collected, dataset.job.out / ROLLOUTS)
         yield from (attempt(dataset, replace(one, origin={IMPORTED: dict(one.origin)})) for one in read)
@@ -50,7 +50,7 @@ def rows_of(dataset: Dataset) -> Iterator[Trajectory]:
 
 
 def fail(dataset: Dataset, why: str) -> None:
-    """A data set that nobody can see is not done."""
+    """Mark the job of a dataset that can't be loaded as failed."""
     with transaction.atomic():
         job = locked(dataset.job_id)
         finish(job, State.FAILED, why)
@@ -59,7 +59,7 @@ def fail(dataset: Dataset, why: str) -> None:
 
 
 def row(dataset: Dataset, example: Example) -> Trajectory:
-    """A demonstration as the database keeps it."""
+    """Return the database row of a demonstration."""
     tools = [call.name for step in example.steps for call in step.calls]
     return Trajectory(
         dataset=dataset,
@@ -76,7 +76,7 @@ def row(dataset: Dataset, example: Example) -> Trajectory:
 
 
 def attempt(dataset: Dataset, one: Collected) -> Trajectory:
-    """An attempt as the database keeps it, with the reward that it was given where it was made."""
+    """Return the database row of a rollout, with the reward from where it was created."""
     made = row(dataset, one.example)
     made.example, made.rollout, made.origin = one.id, json.loads(dumps(one.rollout)), dict(one.origin)
     for name, value in {**dict.fromkeys(("reward", *COMPONENTS)), **scores(one.rollout.reward)}.items():
@@ -85,7 +85,7 @@ def attempt(dataset: Dataset, one: Collected) -> Trajectory:
 
 
 def scores(reward: Reward | None) -> dict[str, float | None]:
-    """The columns of a reward; an abstention has no components."""
+    """Return the reward columns; an abstention has no components."""
     if reward is None:
         return {}
     parts = {} if reward.abstention else {name: getattr(reward, name) for name in COMPONENTS}
@@ -93,7 +93,7 @@ def scores(reward: Reward | None) -> dict[str, float | None]:
 
 
 def reward_as_recorded(example: Example) -> Reward | None:
-    """What its own steps earn by the paper, as far as the record tells: nothing is run. None for one of others."""
+    """Score the recorded steps by the paper's reward, without a replay; None for an example that does not run here."""
     if not example.runs_here:
         return None
     calls = [

@@ -1,4 +1,4 @@
-"""JSON as text in pieces, so that a page can mark single values in it; joined, they are what `json.dumps` writes."""
+"""JSON as text in pieces, so that a page can mark single values; joined, they equal the output of `json.dumps`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ HALF = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a value is from. `kind` is user, system, result, date, schema, shown or invented; `anchor` is what to light
-    up, empty where there is nothing; `words` say it all."""
+    """Source of a value.
+
+    `kind` is user, system, result, date, schema, shown or invented; `anchor` is the element to highlight, empty if
+    there is none; `words` is the description.
+    """
 
     kind: str
     words: str
@@ -24,7 +27,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Piece:
-    """A text; with a `source` it is a value that came from there, with a `mark` one that others came from."""
+    """A text; with a `source` it is a value that came from there, with a `mark` a value that others came from."""
 
     text: str
     source: Source | None = None
@@ -32,7 +35,7 @@ class Piece:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON as it is read most easily; escaped where it has half a surrogate pair, which no page takes."""
+    """Return readable JSON; escaped if it has half a surrogate pair, which no page can encode."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     return json.dumps(value, indent=indent) if HALF.search(text) else text
 
@@ -40,7 +43,7 @@ def as_json(value: Any, indent: int | None = None) -> str:
 def written(
     value: Any, indent: int | None = None, path: Path = (), level: int = 0
 ) -> Iterator[tuple[str, Path | None]]:
-    """The text of a value, piece by piece, each scalar with its path. Raises RecursionError for what nests too deep."""
+    """Yield the text of a value in pieces, each scalar with its path. Raises RecursionError for too deep nesting."""
     if not isinstance(value, dict | list) or not value:
         yield as_json(value), path
         return
@@ -57,7 +60,7 @@ def written(
 
 
 def marked(text: str, marks: Mapping[Path, str], indent: int | None) -> tuple[Piece, ...]:
-    """A result with the values at these paths marked; nothing of them in a text that is no JSON."""
+    """Return a result with the values at these paths marked; unmarked if it is not JSON."""
     try:
         found = list(written(json.loads(text), indent))
     except (ValueError, RecursionError):
@@ -66,7 +69,7 @@ def marked(text: str, marks: Mapping[Path, str], indent: int | None) -> tuple[Pi
 
 
 def joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """With all between two that mean something as one piece."""
+    """Merge consecutive pieces that have neither source nor mark."""
     plain = list[str]()
     for piece in pieces:
         if piece.source or piece.mark:
@@ -81,7 +84,7 @@ def joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def at_places(text: str, places: Mapping[tuple[int, int], str]) -> tuple[Piece, ...]:
-    """A text with what stands at these places marked; of two that overlap, the one that begins first."""
+    """Return a text with these spans marked; of two that overlap, the first counts."""
     pieces, end = list[Piece](), 0
     for start, stop in sorted(places):
         if start < end or stop <= start:
@@ -93,5 +96,5 @@ def at_places(text: str, places: Mapping[tuple[int, int], str]) -> tuple[Piece, 
 
 
 def spelled(path: Collection[str | int]) -> str:
-    """`accounts[0].id`."""
+    """Format a path, such as `accounts[0].id`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

@@ -1,4 +1,4 @@
-"""Where a data set comes from and what was made of it: its graph, job, parents, queue and runs, as links."""
+"""Lineage of a dataset as links: its graph, job, parents, queue and runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from prove_web.review.models import Queue
 
 from .models import Dataset
 
-MOST = 8  # of a kind
-OLDEST = 10  # versions before it
+MOST = 8  # links of a kind
+OLDEST = 10  # previous versions
 
 
 @dataclass(frozen=True)
 class Link:
-    """One thing in a lineage; without `url` it is gone, or has no page."""
+    """A link in a lineage; without `url` its target was deleted, or has no page."""
 
     kind: str
     label: str
@@ -31,7 +31,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Lineage:
-    """What a data set was made from, oldest first, and what was made from it."""
+    """Sources of a dataset, oldest first, and what was created from it."""
 
     sources: tuple[Link, ...]
     uses: tuple[Link, ...]
@@ -52,7 +52,7 @@ def sources(dataset: Dataset) -> Iterator[Link]:
 
 
 def parents(dataset: Dataset) -> Iterator[Link]:
-    """The versions before it, newest first."""
+    """Yield the previous versions, newest first."""
     before = dataset.parent
     for _ in range(OLDEST):
         if before is None:

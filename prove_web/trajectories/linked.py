@@ -1,4 +1,4 @@
-"""Where a trajectory's page leads to: its world, what if, its fix, what it was edited from and what was made of it."""
+"""Links of a trajectory's page: its world, the reward replay, the edit form, its parent and its edits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WITH_DATASET = "dataset__project__organisation"
 def links(
     request: ProjectRequest, trajectory: Trajectory, example: Example | None, *, blind: bool = False
 ) -> dict[str, Any]:
-    """What templates/trajectories/reading.html leads to, as far as this person may go; one query.
+    """Return the links of templates/trajectories/reading.html that this user may follow; one query.
 
-    While they are `blind` nothing leads to a score, nor to what others mended.
+    While the user is `blind`, no link leads to a score or to edits.
     """
     found: dict[str, Any] = {"edits": [] if blind else edits_of(trajectory)}
     if example is None or not example.runs_here:
@@ -33,5 +33,5 @@ def links(
 
 
 def edits_of(trajectory: Trajectory) -> list[Trajectory]:
-    """What was made of it by hand; one query."""
+    """Return the manual edits of a trajectory; one query."""
     return list(trajectory.edits.filter(dataset__deleted_at=None).select_related(WITH_DATASET)[:MOST_EDITS])

@@ -1,4 +1,4 @@
-"""What an address asks of a list of trajectories, and the address that asks the same."""
+"""URL parameters of a trajectory list, parsed and written back."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from django.http import QueryDict
 
 from .paging import SORTS
 
-ALL = {"in": "all"}  # of a trajectory that was found among all of its project
+ALL = {"in": "all"}  # for a trajectory that was found among all of its project
 
 
 def parse_search(query: Mapping[str, str]) -> str:
-    """The search; a text of any length, on one line."""
+    """Return the search; a text of any length, on one line."""
     return " ".join(query.get("q", "").splitlines())
 
 
 def address(query: Mapping[str, str], **more: str) -> str:
-    """The query string that asks for the same list, from its start."""
+    """Return the query string of the same list, from its start."""
     sort = query.get("sort", "")
     return tidy({"q": parse_search(query).strip(), "sort": sort if sort in SORTS else "", **more})
 
 
 def tidy(query: Mapping[str, str]) -> str:
-    """A query string without the fields that were left empty."""
+    """Return a query string without empty fields."""
     kept = QueryDict(mutable=True)
     kept.update({name: value for name, value in query.items() if value})
     return kept.urlencode()

@@ -1,4 +1,4 @@
-"""A page of trajectories as people see it: what each says, earns and was made of it; and the counts to refine by."""
+"""Page of a trajectory list: the text, reward and reviews of each row, and the facets to filter by."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ NAMES = {**dict(SPLITS), **dict(KINDS), **dict(FEATURES)}
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the list. `share` is the reward's of the largest there is; `labels` are settled or given, `comments`
-    counts the open ones. None of these is there while it `waits` for this person's own review."""
+    """A row of the list.
+
+    `share` is the reward relative to the maximum; `labels` are the settled or given ones, `comments` counts the open
+    ones. All of these are empty while the row `waits` for this user's own review.
+    """
 
     row: Row
     share: float | None
@@ -45,7 +48,7 @@ class Line:
 
 
 def lines(page: Page, blind: Blind) -> list[Line]:
-    """The rows of a page, with what reviewers made of them; eight queries at most, however many."""
+    """Return the rows of a page with their reviews; at most eight queries for any number of rows."""
     waiting = blind.cover(page.rows)
     ids = [row.pk for row in page.rows if row.pk not in waiting]
     comments = Comment.objects.filter(trajectory__in=ids, resolved_at=None, removed_at=None).order_by()
@@ -69,7 +72,7 @@ def share(reward: float | None) -> float | None:
 
 
 def labels_of(ids: Iterable[int]) -> dict[int, set[str]]:
-    """By trajectory: the verdict that was settled on, or those of complete reviews where none was."""
+    """Return by trajectory the settled verdict, or those of complete reviews if none is settled."""
     found: dict[int, set[str]] = defaultdict(set)
     settled = Item.objects.filter(trajectory__in=ids).exclude(verdict="")
     for pk, verdict in settled.values_list("trajectory", "verdict"):
@@ -83,9 +86,10 @@ def labels_of(ids: Iterable[int]) -> dict[int, set[str]]:
 
 @dataclass(frozen=True)
 class Refinement:
-    """One value that a list can be narrowed to, how many of it have that, and the query that says so.
+    """A value to filter by, its count, and the query with it.
 
-    `on` where the query says so already; then its `query` is the one without."""
+    `on` if the query has it already; then `query` is the one without it.
+    """
 
     label: str
     count: int
@@ -95,7 +99,7 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Facet:
-    """The values of one property."""
+    """Values of one property."""
 
     name: str
     title: str
@@ -103,7 +107,7 @@ class Facet:
 
 
 def facets(project: Project, rows: QuerySet[Trajectory], query: str, blind: Blind) -> tuple[Facet, ...]:
-    """Counted over all of the rows, in two queries; labels over those that this person may know."""
+    """Count all of the rows, in two queries; labels only over those that this user may know."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
     groups = rows.order_by().values_list("split", "kind", "servers", "features").annotate(Count("pk"))
     for split, kind, servers, features, count in groups:

@@ -1,5 +1,8 @@
-"""The project's data set of conversations made by hand. What something was made with is never changed: then the next
-version begins, with all that the one before holds."""
+"""The project's dataset of manually created conversations.
+
+A dataset that is in use never changes: the next conversation starts a new version with everything that the previous one
+holds.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ VERSION = "by_hand"
 
 @transaction.atomic
 def keep(project: Project, user: User, build: Callable[[str], Example], parent: Trajectory | None = None) -> Trajectory:
-    """Add the example that `build` makes under the id it is given, as an edited form of `parent`.
+    """Add the example that `build` makes with the given id, as an edit of `parent`.
 
     Raises what `build` raises, and OSError.
     """
-    lock_active_project(project)  # of two at once, one is numbered first
+    lock_active_project(project)  # two concurrent calls must not get the same number
     newest = Dataset.objects.filter(project=project, job__spec__has_key=VERSION).select_related("job").first()
     example = build(f"hand-{(newest.trajectories.count() if newest else 0) + 1:06d}")
     dataset = newest if newest and not used(newest) else following(project, user, newest)
@@ -43,7 +46,7 @@ def keep(project: Project, user: User, build: Callable[[str], Example], parent: 
 
 
 def used(dataset: Dataset) -> bool:
-    """Whether it stands already: a job works with it, or another data set was made of it."""
+    """Return whether the dataset is in use: by a run or another job, or as the parent of another version."""
     return (
         dataset.runs.exists()
         or dataset.versions.exists()
@@ -52,7 +55,7 @@ def used(dataset: Dataset) -> bool:
 
 
 def following(project: Project, user: User, before: Dataset | None) -> Dataset:
-    """The next version, with what the one before holds."""
+    """Create the next version, with the contents of the previous one."""
     version = before.job.spec[VERSION] + 1 if before else 1
     name = NAME if version == 1 else f"{NAME}, version {version}"
     dataset = begin(project, user, name, {VERSION: version}, parent=before)
@@ -64,7 +67,7 @@ def following(project: Project, user: User, before: Dataset | None) -> Dataset:
 
 
 def write(dataset: Dataset) -> None:
-    """Put its examples where jobs read them, with the manifest that says what they are."""
+    """Write the examples where jobs read them, with their manifest."""
     examples = (example for each in dataset.trajectories.all() if (example := example_of(each)) is not None)
     servers, settings = fingerprint(tuple(SERVERS)), {VERSION: dataset.job.spec[VERSION]}
     made = write_streamed(dataset.job.out, NAME, settings, examples, {}, servers=servers, teacher="a person")

@@ -1,4 +1,4 @@
-"""Filling a project with a great many trajectories, to see how fast lists and searches are: real ones, repeated."""
+"""Test load of a project with very many trajectories, to time lists and searches: real ones, repeated."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .versions import begin, finished
 
 SERVERS = ("banking", "calendar", "email", "shopping", "crm", "iot_devices", "filesystem", "team_chat")
 BATCH = 1_000
-KEPT = 0.7  # of the calls of a demonstration, in an attempt
+KEPT = 0.7  # share of the calls of a demonstration in a rollout
 
 
 def load(project: Project, count: int, different: int) -> Iterator[int]:
-    """Put so many trajectories into two new data sets of a project: demonstrations, and attempts at them.
+    """Load `count` trajectories into two new datasets of a project: demonstrations, and rollouts of them.
 
-    The demonstrations are `different` synthesized ones over and over under new ids; the attempts leave calls out,
-    and are scored as any attempt is. Yields how many there are after each batch.
+    The demonstrations repeat `different` synthesized ones under new ids; the rollouts omit calls and are scored like
+    any rollout. Yields the number of trajectories after each batch.
     """
     examples = tuple(islice(synthesized(), different))
     demos = empty(project, Dataset.Holds.DEMONSTRATIONS, "Many demonstrations")
@@ -77,7 +77,7 @@ def one(dataset: Dataset, example: Example, number: int, draw: random.Random) ->
 
 
 def attempt(example: Example, draw: random.Random) -> Rollout:
-    """The calls of the demonstration, some left out."""
+    """Return a rollout with the calls of the demonstration, some omitted."""
     calls = [
         ExecutedCall(call, 3, said)
         for step in example.steps

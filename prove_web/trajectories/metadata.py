@@ -1,4 +1,4 @@
-"""What pages tell of a trajectory beside its conversation: its row in a list, the tools it may see, what needs what."""
+"""Metadata of a trajectory for pages: its row in a list, its candidate tools and its dependencies."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def row_of(trajectory: Trajectory) -> Row:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tool that the model is shown; `used` by the ground truth, `known` to today's servers.
+    """A tool that the model is offered; `used` by the ground truth, `known` to the current servers.
 
-    `schema` is all that the model sees of it, empty where that is gone. A `far` one is of a server that no tool of the
-    ground truth is of: a distractor. `turn` is the user turn, from 1, in which it is offered.
+    `schema` is all that the model sees of it, empty for a removed tool. A `far` one is a distractor: its server has no
+    tool of the ground truth. `turn` is the user turn, from 1, in which it is offered.
     """
 
     name: str
@@ -74,9 +74,10 @@ class TruthStep:
 
 @dataclass(frozen=True)
 class Facts:
-    """`verdict` is what servers that others wrote made of its calls; empty where none was asked.
+    """Facts of a trajectory.
 
-    `rules` are the policies of its servers, by name, which no model is shown unless they are in the system's text.
+    `verdict` is the outcome of replays on third-party servers; empty without any. `rules` are the policies of its
+    servers, by name, which a model sees only if they are in the system text.
     """
 
     candidates: tuple[Candidate, ...]
@@ -99,7 +100,7 @@ def facts_of(example: Example) -> Facts:
 
 
 def candidates(example: Example) -> tuple[Candidate, ...]:
-    """The tools that the model is shown, in the order that it sees them in."""
+    """Return the tools that the model is offered, in the order of the prompt."""
     used = {call.name for step in example.steps for call in step.calls}
     known = () if example.source else TOOLS
     near = {TOOLS[name][0].name for name in used if name in known}
@@ -119,7 +120,7 @@ def candidates(example: Example) -> tuple[Candidate, ...]:
 
 
 def format_schema(example: Example, name: str) -> str:
-    """The schema of a candidate as the model is shown it; empty for one that is gone."""
+    """Return the schema of a candidate as the model sees it; empty for a removed tool."""
     own = [function(tool.name, tool.description, tool.parameters) for tool in example.tools if tool.name == name]
     if example.source or name not in TOOLS:
         return json.dumps(own[0], indent=2, ensure_ascii=False) if own else ""

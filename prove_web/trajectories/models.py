@@ -1,4 +1,4 @@
-"""Data sets and their trajectories, as synthesis kept them."""
+"""Datasets and their trajectories."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from prove_web.servers.models import LiveSession
 
 from .denormalised import derived, words
 
-# All that a search may ask of a trajectory, in one index: what is sought is read there, past the records. The index
-# ends with the number, which SQLite has in each index anyway: without it PostgreSQL would have to read the rows.
+# All columns that searches use, in one index: a search reads the index instead of the records. The index ends with
+# the id, which SQLite has in each index anyway; without it PostgreSQL would have to read the rows.
 LISTED = (
     *("split", "kind", "level", "persona", "knobs", "steps", "turns", "length", "errors", "distractors", "end", "run"),
     *("reward", "validity", "coverage", "efficiency", "name", "arguments", "parent", "example", "servers", "tools"),
@@ -28,14 +28,14 @@ SPOKEN = {"example", "record", "rollout"}
 
 class Datasets(ActiveManager):
     def complete(self) -> models.QuerySet[Dataset]:
-        """Those that are made, with all their rows here: while a job fills one, some are."""
+        """Return complete datasets, with all rows loaded: while a job fills a dataset, it has only some."""
         return self.filter(job__state=State.DONE, loading_at=None)
 
 
 class Dataset(models.Model):
-    """A set of replay-validated conversations, or of rollouts to look at; `job` makes it.
+    """A dataset of replay-validated conversations, or of rollouts; `job` creates it.
 
-    It never changes once it is made. `parent` is the version before it, and `origin` says what it was made of, such as
+    It never changes after that. `parent` is the previous version, and `origin` says what it was created from, such as
     {"query": …, "dataset": 3}, {"queue": 2}, {"mix": [[number, weight], …]} or {"run": 4, "steps": [40]}.
     """
 
@@ -51,8 +51,8 @@ class Dataset(models.Model):
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="versions")
     origin = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
-    loading_at = models.DateTimeField(null=True, blank=True, editable=False)  # last heard of while its rows are put in
+    deleted_at = models.DateTimeField(null=True, blank=True)  # moved to the trash; it is purged after a while
+    loading_at = models.DateTimeField(null=True, blank=True, editable=False)  # last heartbeat while its rows are loaded
 
     objects = Datasets()
     everything = models.Manager()
@@ -69,17 +69,17 @@ class Dataset(models.Model):
 
     @property
     def called(self) -> str:
-        """Its name, where it is told of although it may be deleted."""
+        """The name for links from elsewhere, marked if the dataset is deleted."""
         return f"{self.name} (deleted)" if self.deleted_at else self.name
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
     def of(self, project: Any) -> TrajectoryQuerySet:
-        """Those of a project's data sets, but for deleted ones."""
+        """Return the trajectories of a project's datasets, except deleted ones."""
         return self.filter(dataset__project=project, dataset__deleted_at=None)
 
     def bulk_create(self, objs: Iterable[Trajectory], batch_size: int | None = None, **rest: Any) -> list[Trajectory]:
-        """As Django's; and what is known of each is read off its record, and its words are kept for searches."""
+        """Insert rows as Django does, with their derived columns and their texts for full-text search."""
         made = list(objs)
         for each in made:
             each.derive()
@@ -89,20 +89,19 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
 
 
 class Trajectory(models.Model):
-    """One conversation of a data set: `record` is the example (prove/trajectory.py), the rest is for lists.
+    """A conversation of a dataset: `record` is the example (prove/trajectory.py), the other columns are for lists.
 
-    With `rollout` it is a policy's attempt at that example, and `origin` says whose: {"run": 4, "step": 40,
-    "rollout": 3}; an imported one says so within {"imported": …}. `parent` is the trajectory that it is an edited form
-    of. `reward` and the paper's five components are of the demonstration, or of the attempt as it was scored; null
-    where there is none.
+    With `rollout` it is a policy's rollout of that example, and `origin` says which: {"run": 4, "step": 40, "rollout":
+    3}; for an imported one within {"imported": …}. `parent` is the trajectory that it is an edit of. `reward` and the
+    paper's five components are of the demonstration, or of the rollout as it was scored; null without a score.
 
-    What comes after them is read off the JSON when a row is saved (denormalised.py). `features` are the kinds of
-    difficulty, `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and
-    `errors` those that failed, of the attempt where there is one; `end` is how the attempt ended; `run` whose it is.
+    The columns after them are derived from the JSON when a row is saved (denormalised.py). `features` are the kinds of
+    difficulty, `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and `errors`
+    those that failed, of the rollout if there is one; `end` is how the rollout ended; `run` is the number of its run.
     """
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="trajectories")
-    example = models.CharField(max_length=40)  # its id within the data set
+    example = models.CharField(max_length=40)  # id within the dataset
     split = models.CharField(max_length=8)
     kind = models.CharField(max_length=16)
     steps = models.PositiveSmallIntegerField()
@@ -124,12 +123,12 @@ class Trajectory(models.Model):
     knobs = models.CharField(max_length=80, default="", editable=False)  # names, comma-separated
     distractors = models.PositiveSmallIntegerField(default=0, editable=False)
     features = models.CharField(max_length=400, default="", editable=False)  # names, comma-separated
-    path = models.PositiveSmallIntegerField(default=0, editable=False)  # steps on the longest one
+    path = models.PositiveSmallIntegerField(default=0, editable=False)  # steps on the longest path
     turns = models.PositiveSmallIntegerField(default=0, editable=False)
     length = models.PositiveIntegerField(default=0, editable=False)
     errors = models.PositiveIntegerField(default=0, editable=False)
     end = models.CharField(max_length=16, default="", editable=False)
-    run = models.PositiveIntegerField(null=True, editable=False)  # its number
+    run = models.PositiveIntegerField(null=True, editable=False)  # number of the run
 
     objects = TrajectoryQuerySet.as_manager()
 
@@ -169,7 +168,7 @@ class Words(models.Model):
 
 
 class Opened(models.Model):
-    """That a live session began in the world of a trajectory, after so many of its calls."""
+    """Record that a live session started in the world of a trajectory, after its first `calls` calls."""
 
     session = models.OneToOneField(LiveSession, models.CASCADE, related_name="opened_from")
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="opened")

@@ -1,4 +1,4 @@
-"""Pages of a list of trajectories that are as quick at its end as at its start: each begins behind a known row."""
+"""Keyset pagination of trajectory lists, as fast at the end of a list as at its start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from prove_web.review.blinding import Blind
 from .models import Trajectory
 
 SIZE = 50
-MOST_COUNTED = 10_000  # more than these are not counted: that would take as long as reading them all
-FAR = 1e9  # a score that is not there comes last in either direction
+MOST_COUNTED = 10_000  # more rows are not counted: that would take as long as reading them all
+FAR = 1e9  # stands for a missing score, which comes last in either direction
 DEFERRED = ("record", "rollout")
 SORTS = {
     "made": "Oldest first",
@@ -30,7 +30,7 @@ SORTS = {
 
 @dataclass(frozen=True)
 class Place:
-    """A row's place in a list: what it is sorted by, and its number."""
+    """Position of a row in a list: its sort key and its id."""
 
     key: float
     pk: int
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Order:
-    """By one property, and by number where that is equal; a reward that one may not know yet counts as none."""
+    """Order by one property, and by id if that is equal; a reward that the user may not know yet counts as missing."""
 
     name: str = "made"
     blind: Blind | None = None
@@ -48,7 +48,7 @@ class Order:
         return self.name.startswith("-")
 
     def key(self) -> Coalesce:
-        """As a number; written so that no index by number is walked past the records in its stead."""
+        """Return the sort key as a number, written so that no index by id is walked past the records instead."""
         column = self.name.removeprefix("-")
         column = "pk" if column == "made" else column
         value = Cast(F(column), FloatField())
@@ -61,29 +61,29 @@ class Order:
         return rows.alias(key=self.key()).order_by(f"{sign}key", f"{sign}pk")
 
     def place(self, pk: int) -> Place:
-        """Where a row stands in the list."""
+        """Return the position of a row in the list."""
         if self.name.removeprefix("-") == "made":
             return Place(float(pk), pk)
         return Place(Trajectory.objects.filter(pk=pk).values_list(self.key(), flat=True)[0], pk)
 
     def behind(self, rows: QuerySet[Trajectory], place: Place, *, before: bool = False) -> QuerySet[Trajectory]:
-        """The rows that come after a place, nearest first, or those before it."""
+        """Return the rows after a position, nearest first, or those before it."""
         lookup = "lt" if self.backwards != before else "gt"
         later = Q(**{f"key__{lookup}": place.key}) | Q(key=place.key, **{f"pk__{lookup}": place.pk})
         return self.sorted(rows, turned=before).filter(later)
 
 
 def order_of(query: Mapping[str, str], usual: str = "made", blind: Blind | None = None) -> Order:
-    """As an address asks for it; what it cannot mean changes nothing."""
+    """Return the order that a URL requests; an invalid one is ignored."""
     asked = query.get("sort", "")
     return Order(asked if asked in SORTS else usual, blind)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A stretch of a list. `earlier` and `later` name the rows to go on from, None at the ends of the list.
+    """A page of a list. `earlier` and `later` are the rows to continue from, None at the ends of the list.
 
-    `count` is of the whole list, up to 10,000; with `more` there are more than that.
+    `count` is of the whole list, up to 10,000; `more` if there are more than that.
     """
 
     rows: tuple[Trajectory, ...]
@@ -94,7 +94,7 @@ class Page:
 
 
 def page_of(project: Project, rows: QuerySet[Trajectory], query: Mapping[str, str], order: Order) -> Page:
-    """The page that an address asks for by `after` or `before`, the number of a row of the project; else the first."""
+    """Return the page that a URL requests by `after` or `before`, the id of a row of the project; else the first."""
     pk, before = cursor(project, query)
     found = order.sorted(rows) if pk is None else order.behind(rows, order.place(pk), before=before)
     ids = list(found.values_list("pk", flat=True)[: SIZE + 1])
@@ -113,9 +113,9 @@ def page_of(project: Project, rows: QuerySet[Trajectory], query: Mapping[str, st
 
 
 def cursor(project: Project, query: Mapping[str, str]) -> tuple[int | None, bool]:
-    """The number of the row that a page begins behind, and whether it lies before it.
+    """Return the id of the row that a page starts behind, and whether the page lies before it.
 
-    A row of another project is none: where it would stand tells its reward.
+    A row of another project is ignored, because its position would reveal its reward.
     """
     before = "before" in query
     asked = query.get("before" if before else "after", "")
@@ -125,5 +125,5 @@ def cursor(project: Project, query: Mapping[str, str]) -> tuple[int | None, bool
 
 
 def counted(rows: QuerySet[Trajectory]) -> int:
-    """How many there are; beyond 10,000 only that there are more."""
+    """Return the number of rows; above 10,000 only that there are more."""
     return rows.order_by().values("pk")[: MOST_COUNTED + 1].count()

@@ -1,4 +1,4 @@
-"""The trajectories before and after one, in the list that it was found in."""
+"""Previous and next trajectory, in the list that a trajectory was found in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHERE = ("dataset__project__organisation",)
 
 @dataclass(frozen=True)
 class Neighbours:
-    """`back` leads to the list, and `address` is the query string that keeps within it."""
+    """Adjacent trajectories; `back` is the URL of the list, and `address` the query string that stays within it."""
 
     earlier: Trajectory | None
     later: Trajectory | None
@@ -30,7 +30,7 @@ class Neighbours:
 
 
 def neighbours(query: Any, trajectory: Trajectory, blind: Blind | None = None) -> Neighbours:
-    """By the query string of the trajectory's page: of all of the project, or of its data set."""
+    """Return the neighbours in the list that the page's query string names: of the whole project or of its dataset."""
     project = trajectory.dataset.project
     if query.get("in") == ALL["in"]:
         rows, order = search(project, parse_search(query), blind=blind).rows, order_of(query, "-made", blind)

@@ -1,4 +1,4 @@
-"""Which earlier result an argument's value comes from."""
+"""Provenance of argument values: the earlier results that they come from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from training_worker.prove.trajectory import Example, Rollout
 
-SHORTEST = 4  # characters; a shorter value says nothing about where it is from
+SHORTEST = 4  # characters; the source of a shorter value is ambiguous
 
 
 @dataclass(frozen=True)
 class Fed:
-    """An earlier call, by position from 0, and the argument its result gave; "" when only its effect is needed."""
+    """An earlier call, by position from 0, and the argument that its result gave; "" if only its effect is needed."""
 
     source: int
     argument: str = ""
@@ -29,9 +29,9 @@ class Fed:
 
 
 def feeds_by_edges(example: Example) -> dict[int, tuple[Fed, ...]]:
-    """For each call of the ground truth, by position, what the edges of its step say it needs.
+    """Return for each call of the ground truth, by position, the earlier calls that the edges of its step name.
 
-    The edge was proven by execution; the argument is the one that holds a value of the earlier result.
+    Each edge was verified by execution; the argument is one that holds a value of the earlier result.
     """
     starts = [0]
     for step in example.steps:
@@ -52,9 +52,9 @@ def feeds_by_edges(example: Example) -> dict[int, tuple[Fed, ...]]:
 
 
 def feeds_by_values(rollout: Rollout) -> dict[int, tuple[Fed, ...]]:
-    """For each call of a rollout, by position, the first earlier results that its values occur in.
+    """Return for each call of a rollout, by position, the first earlier results that contain its values.
 
-    A value that the user says is the user's, so no result fed it.
+    A value that the user mentions comes from the user, so no result fed it.
     """
     said = "\n".join(message.content for message in rollout.transcript if message.role == "user")
     seen: dict[Any, int] = {}
@@ -74,7 +74,7 @@ def feeds_by_values(rollout: Rollout) -> dict[int, tuple[Fed, ...]]:
 
 
 def arguments_from(arguments: dict[str, Any], values: set[Any]) -> list[str]:
-    """The arguments that hold one of these values: by a telling one if there is one, else by any equal one."""
+    """Return the arguments that hold one of these values: by distinctive values if there are any, else by all."""
     held = {name: [value for value in leaves(given) if value in values] for name, given in arguments.items()}
     telling_ones = [name for name, found in held.items() if any(map(is_distinctive, found))]
     return telling_ones or [name for name, found in held.items() if found]
@@ -85,7 +85,7 @@ def is_distinctive(value: Any) -> bool:
 
 
 def leaves_of(text: str) -> set[Any]:
-    """The scalar values in a result that is JSON; the text itself otherwise."""
+    """Return the scalar values in a JSON result; the text itself if it is not JSON."""
     try:
         return set(leaves(json.loads(text)))
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def leaves_of(text: str) -> set[Any]:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Strings and numbers at any depth; truth values and nulls tell nothing."""
+    """Yield strings and numbers at any depth; booleans and nulls are not distinctive."""
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from leaves(part)

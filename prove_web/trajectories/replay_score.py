@@ -1,4 +1,4 @@
-"""What becomes of a trajectory when its demonstration is run again now: its reward by the paper, or why none."""
+"""Replay of a demonstration on the current servers: its reward by the paper, or why there is none."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from .models import Trajectory
 
 @dataclass(frozen=True)
 class Verdict:
-    """`problem` says why there is no reward, or in what the replay differs from the record; empty when all is equal.
+    """Outcome of a replay.
 
-    `rollout` is the replay; `scored_by` says by which reward, empty for the paper's.
+    `problem` says why there is no reward, or how the replay differs from the record; empty if they are equal. `rollout`
+    is the replay; `scored_by` names the reward, empty for the paper's.
     """
 
     reward: Reward | None = None
@@ -33,7 +34,7 @@ class Verdict:
 
 
 def example_of(trajectory: Trajectory) -> Example | None:
-    """The recorded example; None for a record that today's code cannot read, or whose parts do not fit."""
+    """Return the recorded example; None for a record that the current code can't read, or whose parts do not fit."""
     try:
         example: Example = loads(Example, json.dumps(trajectory.record))
     except ValidationError:
@@ -42,7 +43,7 @@ def example_of(trajectory: Trajectory) -> Example | None:
 
 
 def fits(example: Example) -> bool:
-    """Whether its turns, steps and edges are there that others of its parts speak of."""
+    """Return whether all turns, steps and edges that parts of the example refer to exist."""
     turns, steps = range(len(example.turns)), range(len(example.steps))
     return (
         bool(turns)
@@ -52,7 +53,7 @@ def fits(example: Example) -> bool:
 
 
 def rollout_of(trajectory: Trajectory) -> Rollout | None:
-    """The attempt that it is; None for a demonstration, and for an attempt that today's code cannot read."""
+    """Return the rollout; None for a demonstration, and for a rollout that the current code can't read."""
     try:
         return loads(Rollout, json.dumps(trajectory.rollout)) if trajectory.rollout else None
     except ValidationError:
@@ -60,7 +61,7 @@ def rollout_of(trajectory: Trajectory) -> Rollout | None:
 
 
 def judge(example: Example) -> Verdict:
-    """Run the demonstration in a fresh world. Data of servers that behaved otherwise is not run."""
+    """Replay the demonstration in a fresh world. Data of servers that behaved differently is not replayed."""
     if not example.runs_here:
         return Verdict(problem=not_replayed(example))
     missing = [name for name in example.world.servers if name not in SERVERS]
@@ -85,7 +86,7 @@ def judge(example: Example) -> Verdict:
 
 
 def not_replayed(example: Example) -> str:
-    """Why an imported conversation with calls has no replay here, and what servers of others made of it."""
+    """Return why an imported conversation with calls is not replayed here, and the outcome on third-party servers."""
     if example.check is None:
         return "It was imported with calls of tools that are not available here, so it cannot be replayed."
     servers = ", ".join(example.check.servers)

@@ -1,4 +1,4 @@
-"""Rollouts of a run collected into a data set: a policy's attempts, to read, judge and search like any trajectory."""
+"""Collection of a run's rollouts into a dataset, to read, review and search like any trajectory."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NOT_ASKED = "what it was asked is no longer in the run's data set, or cannot be 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which rollouts of which steps. Rewards are from `low` to `high`; `failing` has a call that failed in it.
+    """Selection of rollouts by step. Rewards are from `low` to `high`; `failing` requires a failed call.
 
-    `groups` are numbers within a step; none means all. What has no reward, since something else than the policy
-    failed, is never wanted.
+    `groups` are numbers within a step; none means all. A rollout without a reward, which failed for reasons outside the
+    policy, is never selected.
     """
 
     steps: tuple[int, ...]
@@ -53,7 +53,7 @@ class Wanted:
 
     @property
     def to_dict(self) -> dict[str, Any]:
-        """What a data set's origin says of it."""
+        """The selection as stored in a dataset's origin."""
         found = {"groups": list(self.groups), "low": self.low, "high": self.high, "failing": self.failing}
         return {"steps": list(self.steps)} | {
             name: value for name, value in found.items() if value not in (None, [], False)
@@ -61,7 +61,7 @@ class Wanted:
 
 
 def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
-    """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
+    """Create the dataset of these rollouts. Raises InvalidDataset, and NoRollouts if a step has none to show."""
     if run.dataset is None:
         raise InvalidDataset("An external run has no conversations here, so its rollouts cannot be collected.")
     chosen = [
@@ -83,7 +83,7 @@ def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
 
 
 class Attempts:
-    """The chosen rollouts of a run, as rows. Raises NotMade, and NoRollouts on the way."""
+    """Rows of the chosen rollouts of a run. Raises InvalidDataset, and NoRollouts during iteration."""
 
     def __init__(self, dataset: Dataset, spec: dict[str, Any], progress: Progress):
         found = Run.objects.select_related("job", "dataset", "project").filter(pk=spec["run"]).first()

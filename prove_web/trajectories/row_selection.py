@@ -1,4 +1,4 @@
-"""Which rows a data set is made of, and on which side each goes: chosen by a search, split, or mixed."""
+"""Selection of a dataset's rows and their splits: by a search, by a new split, or by a mix."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ TOGETHER = 200  # rows in memory at a time
 LEAKS = "it shares its world, an identifier or its contents with a held-out one"
 REPEATS = "it repeats another"
 NO_DEMONSTRATION = "it is an attempt that makes no demonstration on today's servers"
-KEPT = ("id", "dataset", "example", "parent", "origin")  # of an attempt that becomes a demonstration
+KEPT = ("id", "dataset", "example", "parent", "origin")  # columns of a rollout that stay if it becomes a demonstration
 UNREADABLE = "its record cannot be read any more"
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
 class Pick:
-    """A row, and the side it goes to; None leaves it where it is."""
+    """A row and its split; None keeps the split."""
 
     row: int
     split: Split | None = None
@@ -44,7 +44,7 @@ class Pick:
 
 @dataclass
 class Picked:
-    """The rows of a new data set in order, and how many were left out, by reason."""
+    """Rows of a new dataset in order, and the number of rows left out, by reason."""
 
     picks: Sequence[Pick]
     dropped: Counter[str] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class Picked:
 
 
 def picked(dataset: Dataset, progress: Progress) -> Picked:
-    """What the specification of its job asks for. Raises NotMade."""
+    """Return the rows that the specification of the dataset's job requests. Raises InvalidDataset."""
     spec = dataset.job.spec[CURATE]
     match spec["how"]:
         case "split":
@@ -66,7 +66,7 @@ def picked(dataset: Dataset, progress: Progress) -> Picked:
 
 
 def divided(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picked:
-    """All of another data set, a share of it held out anew."""
+    """Return all rows of another dataset with a new held-out share."""
     places, items = described(chosen_for(dataset.job), progress)
     by = next(one for one in BY if one == spec["by"])
     sides = divide(items, spec["share"], by, spec["seed"])
@@ -76,7 +76,7 @@ def divided(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picke
 
 
 def mixed(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picked:
-    """Several data sets by weight, each split by itself, and then nothing of training that tells of held-out ones."""
+    """Return several datasets mixed by weight, each split separately, without training rows that leak held-out ones."""
     numbers, weights = [int(number) for number, _ in spec["sets"]], [float(weight) for _, weight in spec["sets"]]
     found = [rows_in(dataset, number) for number in numbers]
     described_sets = [described(rows, progress) for rows in found]
@@ -99,7 +99,7 @@ def mixed(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picked:
 
 
 def rows_in(dataset: Dataset, number: int) -> list[int]:
-    """The rows of a data set of the same project. Raises NotMade."""
+    """Return the rows of a dataset of the same project. Raises InvalidDataset."""
     rows = Trajectory.objects.of(dataset.project_id).filter(dataset__number=number)
     if found := list(rows.values_list("pk", flat=True)):
         return found
@@ -107,7 +107,7 @@ def rows_in(dataset: Dataset, number: int) -> list[int]:
 
 
 def described(rows: Sequence[int], progress: Progress) -> tuple[list[int], list[Item]]:
-    """The rows that can be read, and what decides where each may go."""
+    """Return the readable rows, and the properties that decide the split of each."""
     kept, items = list[int](), list[Item]()
     for row in fetched([Pick(pk) for pk in rows], progress, "read"):
         if example := example_of(row):
@@ -117,7 +117,7 @@ def described(rows: Sequence[int], progress: Progress) -> tuple[list[int], list[
 
 
 def fetched(picks: Sequence[Pick], progress: Progress, doing: str) -> Iterator[Trajectory]:
-    """The rows as they are, in order, some at a time. Raises NotMade when some are gone."""
+    """Yield the unchanged rows in order, in batches. Raises InvalidDataset if some are gone."""
     for start in range(0, len(picks), TOGETHER):
         progress(start, len(picks), f"trajectories {doing}")
         part = picks[start : start + TOGETHER]
@@ -131,7 +131,7 @@ def fetched(picks: Sequence[Pick], progress: Progress, doing: str) -> Iterator[T
 
 
 def copies(found: Picked, progress: Progress, dropped: Counter[str], doing: str) -> Iterator[Trajectory]:
-    """New rows like those picked, each on its side; contents come once, and an id that is taken gets an ending."""
+    """Yield new rows like those picked, each in its split; repeated contents are dropped, a taken id gets a suffix."""
     contents, ids = set[str](), set[str]()
     for pick, row in zip(found.picks, fetched(found.picks, progress, doing), strict=True):
         if found.demonstrations and row.rollout is not None and not demonstrate(row):
@@ -150,7 +150,7 @@ def copies(found: Picked, progress: Progress, dropped: Counter[str], doing: str)
 
 
 def demonstrate(row: Trajectory) -> bool:
-    """Make of an attempt the demonstration that it is; False where it is none on today's servers."""
+    """Turn a rollout into a demonstration. Return False if it makes none on the current servers."""
     try:
         example = as_demonstration(row)
     except Rejected:
@@ -163,9 +163,9 @@ def demonstrate(row: Trajectory) -> bool:
 
 
 def own_id(row: Trajectory, ids: set[str]) -> None:
-    """Give it an ending, which its contents name, where its id is among these; then add it to them.
+    """Add a suffix from its contents to the row's id if it is among `ids`; then add the id to them.
 
-    An example has its id in its record, too; what an attempt was asked keeps its own.
+    A demonstration has its id in its record too; the example of a rollout keeps its own.
     """
     if row.example in ids:
         endings = (f"-{said_by(row)[:6]}{f'-{number}' if number > 1 else ''}" for number in count(1))
@@ -177,7 +177,7 @@ def own_id(row: Trajectory, ids: set[str]) -> None:
 
 
 def said_by(row: Trajectory) -> str:
-    """Names what a row says, whatever its id and side; two attempts are told apart by where they come from, too."""
+    """Return a digest of a row's contents, without id and split; the digest of a rollout includes its origin."""
     told: dict[str, Any] = {key: value for key, value in row.record.items() if key not in ("id", "split")}
     parts: Iterable[Any] = (told,) if row.rollout is None else (row.record, row.rollout, row.origin)
     return sha256(json.dumps(list(parts), sort_keys=True).encode()).hexdigest()

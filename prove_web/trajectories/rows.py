@@ -1,4 +1,4 @@
-"""A row as data sets exchange it: an example, or an attempt with its example and where it was made."""
+"""Exchange form of a row: an example, or a rollout with its example and origin."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from training_worker.prove.trajectory import Example, dumps, loads
 from .models import Trajectory
 from .replay_score import example_of
 
-IMPORTED = "imported"  # what an imported attempt says of where it was made: the runs of this project have no part in it
+IMPORTED = "imported"  # key of an imported rollout's origin, which has nothing to do with the runs of this project
 
 
 def exchanged(row: Trajectory) -> Example | Collected | None:
-    """None for a row that today's code cannot read."""
+    """Return the exchange form of a row; None if the current code can't read it."""
     if row.rollout is None:
         return example_of(row)
     origin = made_at(row.origin)
@@ -33,14 +33,16 @@ def exchanged(row: Trajectory) -> Example | Collected | None:
 
 
 def made_at(origin: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where an attempt was made, as it says itself."""
+    """Return the origin that the rollout itself states."""
     told = origin.get(IMPORTED)
     return told if isinstance(told, Mapping) else origin
 
 
 def extract_examples(found: Iterable[Example | Collected], attempts: Path) -> Iterator[Example]:
-    """The example of each; what several attempts were asked comes once. The attempts are written to a file on the way,
-    which is there once all have come, if there are any."""
+    """Yield the example of each row; an example with several rollouts comes once.
+
+    The rollouts are written to a file, which appears once all rows were read, if there are any.
+    """
     partial, seen = attempts.with_name(attempts.name + ".partial"), set[tuple[str, str]]()
     with partial.open("w", encoding="utf-8") as file:
         for one in found:

@@ -1,4 +1,4 @@
-"""Random samples of conversations by seed: the same ones in the terminal and in the browser."""
+"""Random samples of conversations by seed, the same in the terminal and in the browser."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SIZE = 20  # conversations
 
 @dataclass(frozen=True)
 class Sampled:
-    """A conversation of a sample: its turns with the sources of values, and what is special about it.
+    """A conversation of a sample: its turns with the sources of values, and its special features.
 
-    Without an `example` its record cannot be read.
+    It has no `example` if its record can't be read.
     """
 
     number: int
@@ -39,9 +39,9 @@ class Sampled:
 
 
 def draw(found: Iterable[tuple[str, T]], seed: int, size: int = SIZE) -> list[T]:
-    """Return up to `size` of the values, each of which comes with its id; the memory does not grow with their number.
+    """Return up to `size` of the values, each of which comes with its id; memory does not grow with their number.
 
-    An order by hash decides: what a filter leaves of a data set is drawn in the same order as without the filter.
+    A hash decides the order: a filtered dataset is drawn in the same order as the whole.
     """
     ranked = ((blake2b(f"{seed} {id}".encode(), digest_size=8).digest(), id, value) for id, value in found)
     return [value for _, _, value in heapq.nsmallest(size, ranked, key=lambda one: one[:2])]
@@ -56,7 +56,7 @@ def sample(rows: QuerySet[Trajectory], seed: int) -> tuple[list[Sampled], int]:
 
 
 def sampled(number: int, trajectory: Trajectory) -> Sampled:
-    """Return a trajectory as a sample shows it: without its reward, and nothing is run."""
+    """Return a trajectory for a sample, without its reward and without a replay."""
     example = example_of(trajectory)
     if example is None:
         return Sampled(number, trajectory)
@@ -65,7 +65,7 @@ def sampled(number: int, trajectory: Trajectory) -> Sampled:
 
 
 def turns_of(example: Example, attempt: Rollout | None = None, side: str = "") -> list[Turn]:
-    """Return the turns of a demonstration, or of an attempt at it, with the sources of values."""
+    """Return the turns of a demonstration, or of a rollout of it, with the sources of values."""
     if attempt:
         attempt = replace(attempt, reward=None)
         return [plain(turn) for turn in sourced(of_rollout(attempt, example), attempt, example, side)]
@@ -73,7 +73,7 @@ def turns_of(example: Example, attempt: Rollout | None = None, side: str = "") -
 
 
 def plain(turn: Turn) -> Turn:
-    """Return a turn whose calls are marked only where they failed or need an effect: values name their own sources."""
+    """Return a turn with badges only on failed calls and links only for required effects: values show their sources."""
     return replace(turn, calls=tuple(without_chips(card) for card in turn.calls))
 
 
@@ -83,7 +83,7 @@ def without_chips(card: CallCard) -> CallCard:
 
 
 def tags(example: Example) -> list[str]:
-    """Return what is special about an example, in words."""
+    """Return labels of what is special about an example."""
     found = [dict(KINDS)[example.kind]] if example.kind != "chain" else []
     found += [f"Level {example.level}"] if example.level != "complete" else []
     return [*found, *map(feature_name, example.features)]

@@ -1,4 +1,4 @@
-"""The trajectories that an address speaks of: found by a search, in one data set or in all, or judged in a queue."""
+"""Selection of trajectories by a URL: found by a search, in one dataset or in all, or judged in a queue."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ FIELDS = tuple(name for name in TrajectoryFilter.base_filters if name != "q")
 
 @dataclass(frozen=True)
 class Selection:
-    """`rows` without their records; `told` is what a data set's origin says of how they were chosen."""
+    """`rows` without their records; `told` is what a dataset's origin says of how they were selected."""
 
     rows: QuerySet
     told: dict[str, Any]
     dataset: Dataset | None = None
     queue: Queue | None = None
     fault: Fault | None = None
-    covered: bool = False  # without what waits for one's own blind review
+    covered: bool = False  # rows that await the user's own blind review are left out
 
     @property
     def address(self) -> str:
-        """The query string that selects the same."""
+        """The query string of the same selection."""
         flat = {name: value for name, value in self.told.items() if name != "filter" and value not in ("", None)}
         flat["q"] = flat.pop("query", "")
         return urlencode({**{name: value for name, value in flat.items() if value}, **self.told.get("filter", {})})
 
     @property
     def name(self) -> str:
-        """What a data set of it might be called, and a file."""
+        """A name for a dataset or file of the selection."""
         if self.queue:
             return f"{self.queue.name}: {self.told['verdict']}"
         narrowed = self.told.get("query") or " ".join(map(str, self.told.get("filter", {}).values()))
@@ -52,7 +52,7 @@ class Selection:
 
     @property
     def words(self) -> str:
-        """How they were chosen, in a line."""
+        """How the rows were selected, on one line."""
         narrowed = [f"{name}: {value}" for name, value in self.told.get("filter", {}).items()]
         if query := self.told.get("query"):
             narrowed.insert(0, f"“{query}”")
@@ -60,7 +60,7 @@ class Selection:
 
 
 def selected(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
-    """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
+    """Return the selection, without what the user may not know. Raises Http404 for an unknown dataset or queue."""
     if given.get("queue"):
         return judged(project, given, blind)
     whole = Dataset.objects.complete().filter(project=project).select_related("job")
@@ -77,7 +77,7 @@ def selected(project: Project, given: Mapping[str, str], blind: Blind | None = N
 
 
 def judged(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
-    """What a queue has settled on."""
+    """Return the trajectories with a settled verdict of a queue."""
     queue = one_of(Queue.objects.filter(project=project), given.get("queue"), "queue")
     verdict = given.get("verdict") or VERIFIED
     if queue is None or verdict not in JUDGED:
@@ -92,7 +92,7 @@ def judged(project: Project, given: Mapping[str, str], blind: Blind | None = Non
 
 
 def one_of(rows: QuerySet, number: str | None, what: str) -> Any:
-    """The one with that number; None where no number is given. Raises Http404."""
+    """Return the row with that number; None if no number is given. Raises Http404."""
     if not number:
         return None
     found = rows.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None

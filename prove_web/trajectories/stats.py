@@ -1,4 +1,4 @@
-"""What a data set is made of: how many trajectories of each kind, length, server and tool, by split."""
+"""Statistics of a dataset by split: trajectories by kind, length, server and tool."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a bar chart: `value` is what the list is filtered by to see its trajectories."""
+    """A row of a bar chart: `value` is the filter value that lists its trajectories."""
 
     label: str
     value: str
@@ -60,7 +60,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars of one property; `filter` is the field of the list that takes their values."""
+    """Bars of one property; `filter` is the list filter that takes their values."""
 
     title: str
     filter: str
@@ -74,7 +74,7 @@ class Chart:
 
     @property
     def head(self) -> str:
-        """What a long note is folded under."""
+        """The summary under which a long note is folded."""
         return self.note.partition(":")[0]
 
     @property
@@ -92,7 +92,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Stats:
-    """All of a data set's charts, and how many trajectories each split has."""
+    """All charts of a dataset, and the number of trajectories in each split."""
 
     train: int
     held_out: int
@@ -116,7 +116,7 @@ Counts = dict[str, Counter[str]]  # by split
 
 
 def stats(dataset: Dataset, newest: int) -> Stats:
-    """Counted once for a data set that ends at this row, in three queries, whatever the size."""
+    """Return the charts of a dataset that ends at this row; cached, and three queries for any size."""
     return counted(dataset.pk, dataset.created_at.isoformat(), newest)
 
 
@@ -133,7 +133,7 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
         personas[split].update({f"persona:{valued(persona)}": n} if persona else {})
         knobs[split].update({f"knob:{one}": n for one in turned.split(",") if one})
         difficulties[split].update({one: n for one in difficulties_of(level, *harder)})
-    own = set[str]()  # tools of our servers that are called: those of others may have the same names
+    own = set[str]()  # called tools of our servers: third-party tools may have the same names
     for split, worlds, listed, n in rows.values_list("split", "servers", "tools").annotate(Count("id")):
         for counts, names in ((servers, worlds), (tools, listed)):
             for one in set(filter(None, names.split(","))):
@@ -156,21 +156,21 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
 
 
 def difficulties_of(level: str, features: str, path: int, errors: int) -> list[str]:
-    """Return the searches for kinds of difficulty that find a trajectory with these values."""
+    """Return the searches for kinds of difficulty that match these values."""
     found = [f"feature:{one}" for one in features.split(",") if one]
     known = ((LONG_PATH, path >= LONG), (OPEN_VALUE, level == "missing"), (FAILURE, errors > 0))
     return [*found, *(search for search, holds in known if holds)]
 
 
 def build_search_chart(title: str, field: str, counts: Counts, names: Mapping[str, str]) -> Chart:
-    """A chart whose bars narrow the list by a search; their values are such as `knob:distractors`."""
+    """Return a chart whose bars filter the list by a search; their values are such as `knob:distractors`."""
     both = (counts["train"] + counts["held_out"]).keys()
     labels = {value: label_of(value, names) for value in both}
     return replace(chart(title, "q", counts, labels), id=field)
 
 
 def label_of(search: str, names: Mapping[str, str]) -> str:
-    """Return what a search is called: by itself, by the value it asks for, or else that value."""
+    """Return the label of a search, else the label of its value, else the value."""
     value = search.partition(":")[2].strip('"')
     return names.get(search) or names.get(value, value)
 
@@ -188,7 +188,7 @@ def chart(
     by_value: bool = False,
     note: str = "",
 ) -> Chart:
-    """The most frequent first, or in the order of their values, which are numbers then."""
+    """Return a chart with the most frequent value first, or with numeric values in ascending order."""
     both = counts["train"] + counts["held_out"]
     most = max(both.values(), default=1)
     ordered = sorted(both, key=int) if by_value else sorted(both, key=lambda value: (-both[value], value))
@@ -201,7 +201,7 @@ def chart(
 
 @dataclass(frozen=True)
 class Share:
-    """One part of a mix, and its share of the whole and of the largest part."""
+    """A part of a mix, with its share of the whole, and relative to the largest part."""
 
     label: str
     count: int
@@ -211,7 +211,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Mix:
-    """What a list shows of a data set, from its job's result, so that it takes no query."""
+    """Summary of a dataset in a list, from its job's result and therefore without a query."""
 
     train: int
     held_out: int
@@ -220,7 +220,7 @@ class Mix:
 
 
 def mix(result: Mapping[str, Any]) -> Mix | None:
-    """None before the job has a result."""
+    """Return the summary; None before the job has a result."""
     splits = result.get("counts") or result.get("manifest", {}).get("splits")
     if not splits:
         return None

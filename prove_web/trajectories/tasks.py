@@ -1,4 +1,4 @@
-"""What pages about data sets have done on the queue `files`: it needs the database, which no engine worker has."""
+"""Tasks of dataset pages on the queue `files`, which need the database and so can't run on an engine worker."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from training_worker.jobs import console
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
 
-OFTEN = 1.0  # seconds between two words on progress
-BEAT = 10.0  # seconds between two signs of life
+OFTEN = 1.0  # seconds between two progress events
+BEAT = 10.0  # seconds between two heartbeats
 
 log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """A job that is to be left where it stands: a person asked for it, or another attempt has begun."""
+    """Stop of a job that is left as it is: a user requested it, or another attempt has started."""
 
 
 class JobReporter:
-    """Reports how an attempt at a job goes, as a worker's events do, straight to the database and the job's log."""
+    """Reporter of a job attempt: it sends a worker's events straight to the database and the job's log."""
 
     def __init__(self, job: Job):
         self.job, self.seq, self.told_at = job, 0, -OFTEN
@@ -43,7 +43,7 @@ class JobReporter:
         self.pace = Pace(passes(job.spec))
 
     def __call__(self, kind: str, **data: Any) -> None:
-        """Raises Stopped."""
+        """Record an event. Raises Stopped."""
         self.seq += 1
         event = {"seq": self.seq, "at": now(), "kind": kind, "data": data}
         job = record(str(self.job.pk), self.job.attempt, [event])
@@ -58,7 +58,7 @@ class JobReporter:
             console.write(self.job.folder, line, level)
 
     def progress(self, done: int, total: int, line: str) -> None:
-        """Raises Stopped, NoRoom."""
+        """Record progress. Raises Stopped and NoRoom."""
         at = time.monotonic()
         left = self.pace.left(done, total, line, at)
         if at - self.told_at >= OFTEN:
@@ -68,14 +68,16 @@ class JobReporter:
 
 
 class Pace:
-    """How long it takes yet, by what a row took so far: all rows are gone through in so many `passes`, each with a line
-    of its own."""
+    """Estimate of the remaining time from the time per row so far.
+
+    All rows are processed in several `passes`, each with a line of its own.
+    """
 
     def __init__(self, passes: int):
         self.passes, self.line, self.over, self.began = passes, "", 0, 0.0
 
     def left(self, done: int, total: int, line: str, now: float) -> float | None:
-        """Seconds; None while too little is known."""
+        """Return the remaining seconds; None while too little is known."""
         if not self.line:
             self.began = now
         if line != self.line:
@@ -87,13 +89,13 @@ class Pace:
 
 
 def passes(spec: Mapping[str, Any]) -> int:
-    """Rows are written to files and kept in the database; for a split or a mix they are read before that."""
+    """Return the number of passes: rows are written to files and to the database; a split or a mix first reads them."""
     return 3 if spec.get(CURATE, {}).get("how") in ("split", "mix") else 2
 
 
 @contextmanager
 def beating(job: Job, every: float = BEAT) -> Iterator[None]:
-    """Signs of life from a thread beside the work, which has nothing to tell for minutes while files are written."""
+    """Send heartbeats from a thread, because the work reports nothing for minutes while it writes files."""
     over = threading.Event()
 
     def beat() -> None:
@@ -115,7 +117,7 @@ def beating(job: Job, every: float = BEAT) -> Iterator[None]:
 
 @app.task(name="prove_web.trajectories.curate", bind=True)
 def curate(task: Any, job: str, attempt: int) -> None:
-    """Make a data set from what there is: of the job whose turn it is, of which the message may not be the first."""
+    """Create a dataset from existing trajectories, for the next job in the queue, not always that of the message."""
     close_old_connections()
     for order in in_turn(broker(), FILES, {"job": job, "attempt": attempt}):
         if found := claimed(**order):
@@ -124,7 +126,7 @@ def curate(task: Any, job: str, attempt: int) -> None:
 
 
 def claimed(job: str, attempt: int) -> Job | None:
-    """The job, unless this attempt at it has begun before."""
+    """Claim the job for this attempt; None if the attempt started before."""
     with transaction.atomic():
         found = Job.objects.select_for_update(no_key=True).filter(pk=job, attempt=attempt, state=State.QUEUED).first()
         if found:
@@ -134,7 +136,7 @@ def claimed(job: str, attempt: int) -> Job | None:
 
 
 def work(job: Job, worker: str = "files-worker") -> None:
-    """All of an attempt, and how it ended."""
+    """Run an attempt of a job, and record how it ended."""
     from prove_web.experiments.rollouts import NoRollouts
 
     from .bulk_load import clear

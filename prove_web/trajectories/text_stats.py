@@ -1,4 +1,4 @@
-"""How varied the words of users are: distinct n-grams, a type-token ratio that sizes do not bend, lengths of turns."""
+"""Variety of the users' words: distinct n-grams, a type-token ratio independent of size, and lengths of turns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .denormalised import tokens
 from .models import Dataset, Trajectory
 
 SAMPLE = 1_000  # trajectories that are read
-WINDOW = 100  # words, of the moving type-token ratio
+WINDOW = 100  # words, in the window of the moving type-token ratio
 BUCKETS = ((1, 5), (6, 10), (11, 20), (21, 40), (41, 80), (81, None))
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """User turns of so many words; `share` is of the fullest bucket."""
+    """User turns in a range of lengths in words; `share` is relative to the fullest bucket."""
 
     label: str
     count: int
@@ -26,8 +26,11 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Language:
-    """`distinct` has, by n, the share of different groups of n words among all (Li and others 2016, distinct-n);
-    `ratio` is the mean share of different words in every stretch of 100 (Covington and McFall 2010, MATTR)."""
+    """Measures of variety.
+
+    `distinct` has, by n, the share of distinct n-grams among all (Li and others 2016, distinct-n); `ratio` is the mean
+    share of distinct words in every window of 100 (Covington and McFall 2010, MATTR).
+    """
 
     trajectories: int
     turns: int
@@ -40,7 +43,7 @@ class Language:
 
 
 def language(dataset: Dataset, newest: int) -> Language:
-    """Of an even sample; read once for a data set that ends at this row."""
+    """Measure an even sample; cached for a dataset that ends at this row."""
     return measured(dataset.pk, dataset.created_at.isoformat(), newest)
 
 
@@ -55,7 +58,7 @@ def measured(dataset: int, made: str, newest: int) -> Language:
 
 
 def measure(said: Sequence[Sequence[str]], trajectories: int) -> Language:
-    """Of user turns as lists of words."""
+    """Measure user turns, given as lists of words."""
     words = [word for turn in said for word in turn]
     return Language(
         trajectories=trajectories,
@@ -70,13 +73,13 @@ def measure(said: Sequence[Sequence[str]], trajectories: int) -> Language:
 
 
 def distinct(said: Iterable[Sequence[str]], n: int) -> float:
-    """The share of different groups of n words among all; 0 where there is none."""
+    """Return the share of distinct n-grams among all; 0 if there are none."""
     groups = [tuple(turn[at : at + n]) for turn in said for at in range(len(turn) - n + 1)]
     return len({*groups}) / len(groups) if groups else 0.0
 
 
 def moving_ratio(words: Sequence[str]) -> float:
-    """The mean, over all stretches of 100 words, of the share that is different; of fewer, that of all."""
+    """Return the mean share of distinct words over all windows of 100 words; for a shorter text its own share."""
     if len(words) <= WINDOW:
         return len({*words}) / len(words) if words else 0.0
     inside = Counter(words[:WINDOW])

@@ -1,4 +1,4 @@
-"""The tokens of a trajectory, on request: as a policy's own tokenizer and chat template spell it."""
+"""Tokens of a trajectory, on request, by a policy's own tokenizer and chat template."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .views.finding import one_trajectory
 
 WARM = "warm"
 PATIENCE = 180.0  # seconds
-AT_ONCE = 2  # children: each takes a second or two of a core, and some hundred megabytes
+AT_ONCE = 2  # child processes, each of which takes a second or two of a core and some hundred megabytes
 MOST_SHOWN = 20_000  # tokens
 room = BoundedSemaphore(AT_ONCE)
 
 
 class NotSpelled(Exception):
-    """There are no tokens to show; the message says why and what to do."""
+    """Error if there are no tokens to show; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Spelled:
-    """`tokens` are pairs of the text and whether the model speaks it."""
+    """`tokens` are pairs of the text and whether the model generates it."""
 
     tokens: tuple[tuple[str, bool], ...]
 
@@ -48,7 +48,7 @@ class Spelled:
 
     @property
     def visible_tokens(self) -> list[tuple[str, bool]]:
-        """With a mark for the end of a line, which is a token like any other."""
+        """The first tokens, with a mark for the end of a line, which is a token like any other."""
         mark = "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n"
         return [(text.replace("\n", mark), mine) for text, mine in self.tokens[:MOST_SHOWN]]
 
@@ -60,7 +60,7 @@ class Spelled:
 @in_project(Action.VIEW)
 @require_safe
 def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
-    """A fragment; `?model=` names a model's folder, else it is the shipped policy's tokenizer."""
+    """Return the tokens as a fragment; `?model=` names a model's folder, else the included tokenizer is used."""
     found = one_trajectory(request.project, dataset, example)
     models = model_folders(Path(settings.PROVE_DATA))
     model = request.GET.get("model", WARM)
@@ -77,7 +77,7 @@ def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
 
 
 def serialize_prompt(example: Example, rollout: Rollout) -> str:
-    """What a model is shown before it speaks, and what follows. Raises NotSpelled where a tool is gone."""
+    """Serialize what a model sees before its first turn, and what follows. Raises NotSpelled if a tool is gone."""
     said = rollout.transcript
     first = next((at for at, one in enumerate(said) if one.role == "assistant"), len(said))
     try:
@@ -90,7 +90,7 @@ def serialize_prompt(example: Example, rollout: Rollout) -> str:
 
 @lru_cache(maxsize=32)
 def spelled(folder: str, question: str) -> Spelled:
-    """By a child process: the site itself loads no model library. Raises NotSpelled."""
+    """Tokenize in a child process, because the site itself loads no model library. Raises NotSpelled."""
     command = [sys.executable, "-m", "training_worker.trainer.tokenize_cli", folder]
     if not room.acquire(timeout=PATIENCE):
         raise NotSpelled("The tokenizer is busy. Try again in a moment.")
@@ -108,7 +108,7 @@ def spelled(folder: str, question: str) -> Spelled:
 
 
 def reason(told: str) -> str:
-    """The last line of what the child said, without names of modules."""
+    """Return the last line of the child's error output, without names of modules."""
     last = (told.strip().splitlines() or ["The tokenizer failed without a message."])[-1]
     if "No module named" in last:
         return "The trainer packages are not installed, so tokens cannot be shown. Run `make setup`."

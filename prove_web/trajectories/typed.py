@@ -1,4 +1,4 @@
-"""Arguments of a tool call as someone typed them: a JSON object that a world, a page and a database can take."""
+"""Arguments of a tool call as entered: a JSON object that a world, a page and a database can take."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 LONGEST = 20_000  # characters
-DEEPEST = 50  # lists and objects within each other
-NO_TEXT = re.compile("[\0\ud800-\udfff]")  # what no database or page takes as text
+DEEPEST = 50  # nesting of lists and objects
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # characters that no database or page takes as text
 
 
 class NotArguments(Exception):
-    """What was typed is no object that a tool can be given; the message says why."""
+    """Error of a text that is not a valid arguments object; the message says why."""
 
 
 def arguments_of(typed: str) -> dict[str, Any]:
-    """Raises NotArguments."""
+    """Parse arguments. Raises NotArguments."""
     if len(typed) > LONGEST:
         raise NotArguments(f"The arguments have {len(typed):,} characters; the limit is {LONGEST:,}.")
     try:
@@ -47,7 +47,7 @@ def finite(digits: str) -> float:
 
 
 def walked(value: Any) -> Iterator[list[Any]]:
-    """All that is in a value, layer by layer: what can be read may nest too deep to be walked through by calls."""
+    """Yield all parts of a value, level by level, because parsed JSON may be nested too deep for recursion."""
     layer = [value]
     while layer:
         yield layer

@@ -1,4 +1,4 @@
-"""Files that people send in pieces, kept in the data folder until they are imported or a day has gone by."""
+"""Files that users upload in chunks, stored in the data folder until they are imported or a day has passed."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from prove_web.accounts.models import Project
 from prove_web.disk_guard import room, room_for
 from training_worker.prove.importers.archive import MOST_PACKED
 
-PIECE = 4 << 20  # bytes sent at a time
+PIECE = 4 << 20  # bytes per chunk
 KEPT_SECONDS = 24 * 3600
-HELD_SECONDS = 1800  # for which an announcement holds room; then it is forgotten, if nothing came
-MOST_UPLOADS = 20  # of a project
+HELD_SECONDS = 1800  # for which an announced file reserves room; then it is removed, if nothing came
+MOST_UPLOADS = 20  # per project
 ABOUT, CONTENT, HEAD = "about.json", "content", "head"
 
 
 class NotTaken(ValueError):
-    """A file or a piece that is not taken; the message says why and what to do."""
+    """Rejection of a file or chunk; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file on its way to a project: `size` is what was announced."""
+    """An upload to a project: `size` is the announced number of bytes."""
 
     id: str
     project: int
@@ -55,7 +55,7 @@ class Upload:
         return self.received == self.size
 
     def add(self, at: int, pieces: Iterable[bytes]) -> int:
-        """Append what follows what is there; how much there is then. Raises NotTaken, NoRoom, OSError."""
+        """Append the chunk at the current end. Return the bytes received. Raises NotTaken, NoRoom and OSError."""
         received = self.received
         room_for(f"“{self.name}”", self.size - received)
         if at != received:
@@ -68,7 +68,7 @@ class Upload:
                         raise NotTaken(f"More than the announced {self.size:,} bytes were received. Start again.")
                     file.write(piece)
         except (NotTaken, OSError):
-            os.truncate(self.content, at)  # a piece is here whole or not at all
+            os.truncate(self.content, at)  # a chunk is stored completely or not at all
             raise
         return self.received
 
@@ -81,7 +81,7 @@ def root() -> Path:
 
 
 def begin(project: Project, name: str, size: int) -> Upload:
-    """Room for a file, before a byte of it is sent. Raises NotTaken, NoRoom, OSError."""
+    """Reserve room for a file before any of its bytes is sent. Raises NotTaken, NoRoom and OSError."""
     if size < 1:
         raise NotTaken("The file is empty. Choose another.")
     if size > MOST_PACKED:
@@ -107,9 +107,9 @@ def on_their_way() -> list[Upload]:
 
 
 def promised(project: Project) -> int:
-    """Bytes that announced files still hold of the room: for their rest, and for what is made of them.
+    """Return the bytes that announced files still reserve: for their rest, and for their datasets.
 
-    Those of all other projects together hold half of it at most.
+    Those of all other projects together reserve at most half of the room.
     """
     own = others = 0
     for one in on_their_way():
@@ -120,7 +120,7 @@ def promised(project: Project) -> int:
 
 
 def age(path: Path) -> float:
-    """Seconds since a file was written; endless where it is gone."""
+    """Return the seconds since a file was written; infinity if it is gone."""
     try:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
@@ -131,7 +131,7 @@ def received_of(upload: Upload) -> int:
     try:
         return upload.received
     except FileNotFoundError:
-        return 2 * upload.size  # it has just gone on its way
+        return 2 * upload.size  # it was just moved to its job
 
 
 def read(folder: Path) -> Upload | None:
@@ -142,7 +142,7 @@ def read(folder: Path) -> Upload | None:
 
 
 def find_upload(project: Project, id: Any) -> Upload | None:
-    """The upload to this project; None for any other."""
+    """Return the upload of this project; None for any other."""
     try:
         one = read(root() / str(uuid.UUID(str(id))))
     except ValueError:
@@ -151,9 +151,9 @@ def find_upload(project: Project, id: Any) -> Upload | None:
 
 
 def forget_old() -> None:
-    """Remove what was begun a day ago, and what was only announced."""
+    """Remove uploads that began more than a day ago, and files that were only announced."""
     for folder in root().glob("*"):
         one = read(folder)
         lapsed = one is not None and age(folder / ABOUT) > HELD_SECONDS and received_of(one) == 0
         if lapsed or age(folder) > KEPT_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)  # somebody else forgets it, too
+            shutil.rmtree(folder, ignore_errors=True)  # another process may remove it too

@@ -1,4 +1,4 @@
-"""The addresses of a project's data sets and their trajectories."""
+"""URLs of a project's datasets and their trajectories."""
 
 from django.urls import path
 

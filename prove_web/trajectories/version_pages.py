@@ -1,4 +1,4 @@
-"""Data sets made of others: of what was found, by a split, by a mix; and what a version changed."""
+"""Pages that create datasets from others, by a selection, a split or a mix, and that show what a version changed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .models import Dataset
 from .selection import JUDGED, Selection, selected
 from .versions import InvalidDataset, launch, make_version
 
-SHOWN = 200  # ids of a kind of change on the page
+SHOWN = 200  # ids of each kind of change on the page
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_new(request: Any) -> HttpResponse:
-    """A data set of what an address speaks of: what a search found, or what a queue settled on."""
+    """Create a dataset of the selection in the URL: the results of a search, or the settled items of a queue."""
     selection = selected(request.project, request.GET, Blind(request.user, request.project))
     form = NewVersion(request.POST or None, initial={"name": selection.name[:80]})
     context = {"form": form, "selection": selection, "count": selection.rows.count(), "judged": JUDGED}
@@ -40,7 +40,7 @@ def version_new(request: Any) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def split(request: Any, dataset: int) -> HttpResponse:
-    """A data set with a share of another held out."""
+    """Create a dataset with a share of another held out."""
     source = get_complete_dataset(request.project, dataset)
     form = Split(request.POST or None, initial={"name": f"{source.name}, split"[:80]})
     if request.method == "POST" and form.is_valid():
@@ -55,7 +55,7 @@ def split(request: Any, dataset: int) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def mix(request: Any) -> HttpResponse:
-    """A data set of several, by weight."""
+    """Create a dataset of several others, mixed by weight."""
     form = Mix(request.project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -66,7 +66,7 @@ def mix(request: Any) -> HttpResponse:
 
 
 def version_of(project: Project, user: User, name: str, selection: Selection) -> Dataset:
-    """The data set of a selection. Raises NotMade."""
+    """Create the dataset of a selection. Raises InvalidDataset."""
     return make_version(
         project,
         user,
@@ -79,7 +79,7 @@ def version_of(project: Project, user: User, name: str, selection: Selection) ->
 
 
 def split_of(project: Project, user: User, form: Split, source: Dataset) -> Dataset:
-    """The data set that a valid form asks for. Raises NotMade."""
+    """Create the dataset of a valid form. Raises InvalidDataset."""
     if source.holds != Dataset.Holds.DEMONSTRATIONS:
         raise InvalidDataset("Rollouts cannot be split: each keeps the split of its example.")
     chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
@@ -89,7 +89,7 @@ def split_of(project: Project, user: User, form: Split, source: Dataset) -> Data
 
 
 def mix_of(project: Project, user: User, form: Mix) -> Dataset:
-    """The data set that a valid form asks for. Raises NotMade."""
+    """Create the dataset of a valid form. Raises InvalidDataset."""
     found = form.cleaned_data
     spec = {"how": "mix", "sets": form.weights, "seed": found["seed"], "train": found["most"]}
     origin = {"mix": form.weights, "seed": found["seed"]}
@@ -99,7 +99,7 @@ def mix_of(project: Project, user: User, form: Mix) -> Dataset:
 @in_project(Action.VIEW)
 @require_safe
 def dataset_changes(request: Any, dataset: int) -> HttpResponse:
-    """What this data set has that its parent, or another that is asked for, has not."""
+    """Show what differs between this dataset and its parent, or the one that `?with=` names."""
     found = get_complete_dataset(request.project, dataset)
     asked = request.GET.get("with", "")
     before = (
@@ -113,7 +113,7 @@ def dataset_changes(request: Any, dataset: int) -> HttpResponse:
 
 
 def get_complete_dataset(project: Project, number: int) -> Dataset:
-    """A data set that is whole. Raises Http404."""
+    """Return a complete dataset. Raises Http404."""
     found = get_object_or_404(
         Dataset.objects.select_related("job", "parent__job", "project__organisation"), project=project, number=number
     )

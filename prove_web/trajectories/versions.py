@@ -1,4 +1,4 @@
-"""A new data set of trajectories there are: chosen, put into files and rows of its own, and never changed again."""
+"""Creation of a dataset from existing trajectories, with files and rows of its own that never change again."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from prove_web.sharing.sequences import next_number
 
 from .models import Dataset, Trajectory
 
-CHOSEN = "chosen.json"  # in the job's folder: the rows it is made of
-AT_ONCE = 500  # so many are put together while a page waits
-REPLAY = 20  # rows that are copied in the time that one attempt is run again
+CHOSEN = "chosen.json"  # in the job's folder: the chosen rows
+AT_ONCE = 500  # size of the work that is done within a request
+REPLAY = 20  # rows that are copied in the time of one replay
 LONGEST = 80  # characters of a name
 DEMONSTRATIONS = Dataset.Holds.DEMONSTRATIONS.value
 
 
 class InvalidDataset(ValueError):
-    """A data set that cannot be made of these trajectories; the message says why and what to do."""
+    """Error of a dataset that can't be created from these trajectories; the message says why and what to do."""
 
 
 def make_version(
@@ -42,10 +42,11 @@ def make_version(
     origin: Mapping[str, Any],
     demonstrations: bool = False,
 ) -> Dataset:
-    """The data set of these rows, in the order they were made; of many a job makes it.
+    """Create the dataset of these rows, in their order of creation; for many rows a job does the work.
 
-    What repeats another is left out and counted. With `demonstrations`, attempts become such: their calls that worked
-    are the ground truth, if a fresh world agrees. Raises NotMade when there are none, or attempts among demonstrations.
+    Duplicates are left out and counted. With `demonstrations`, rollouts become demonstrations: their successful calls
+    are the ground truth, if a fresh world agrees. Raises InvalidDataset if there are no rows, or rollouts among
+    demonstrations.
     """
     holds = DEMONSTRATIONS if demonstrations and rows.exists() else held_by(rows)
     chosen = list(dict.fromkeys(rows.order_by("pk").values_list("pk", flat=True)))
@@ -67,7 +68,10 @@ def launch(
     origin: Mapping[str, Any],
     size: int | None = None,
 ) -> Dataset:
-    """Begin the data set, and fill it: at once where that is quick. `size` is of the work. Raises NotMade."""
+    """Create the dataset and fill it, within the request if that is quick.
+
+    `size` is of the work. Raises InvalidDataset.
+    """
     from .dataset_build import curate_now
 
     with transaction.atomic():
@@ -98,8 +102,8 @@ def begin(
     parent: Dataset | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
-    lock_active_project(project)  # of two at once, one is numbered first
+    """Create an empty dataset with the project's next number, and its queued job. Call it in a transaction."""
+    lock_active_project(project)  # two concurrent calls must not get the same number
     number = next_number(project, Dataset, Deletion.Kind.DATASET)
     name = name.strip()[:LONGEST] or f"Dataset {number}"
     job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
@@ -108,7 +112,7 @@ def begin(
 
 
 def finished(dataset: Dataset, result: dict[str, Any]) -> None:
-    """Say that it was made just now."""
+    """Mark the dataset's job as done now, with this result."""
     job, now = dataset.job, timezone.now()
     job.state, job.result = State.DONE, result
     job.started_at, job.ended_at = job.started_at or now, now
@@ -116,7 +120,7 @@ def finished(dataset: Dataset, result: dict[str, Any]) -> None:
 
 
 def held_by(rows: QuerySet[Trajectory]) -> str:
-    """What a data set of these rows holds. Raises NotMade."""
+    """Return what a dataset of these rows holds. Raises InvalidDataset."""
     kinds = set(rows.order_by().values_list("dataset__holds", flat=True).distinct())
     if not kinds:
         raise InvalidDataset("No trajectories match. Change the search.")
@@ -129,7 +133,7 @@ def held_by(rows: QuerySet[Trajectory]) -> str:
 
 
 def keep_chosen(job: Job, chosen: Sequence[Any]) -> None:
-    """Write down the rows, so that whatever is found later, the data set is made of these."""
+    """Store the chosen rows, so that the dataset does not depend on what a search finds later."""
     job.folder.mkdir(parents=True, exist_ok=True)
     path = job.folder / CHOSEN
     partial = Path(f"{path}.partial")
@@ -138,7 +142,7 @@ def keep_chosen(job: Job, chosen: Sequence[Any]) -> None:
 
 
 def chosen_for(job: Job) -> list[Any]:
-    """The rows that were written down. Raises NotMade."""
+    """Return the stored rows. Raises InvalidDataset."""
     try:
         return list(json.loads((job.folder / CHOSEN).read_text("utf-8")))
     except (OSError, ValueError):

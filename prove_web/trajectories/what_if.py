@@ -1,4 +1,4 @@
-"""The page that answers "what if this call had not been made, or another in its place": run anew, nothing is stored."""
+"""Reward replay: the reward of a trajectory if a call is removed or replaced; nothing is stored."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ BLIND = "Your blind review of this item is not complete. Complete it, then try a
 
 
 class NotPossible(Exception):
-    """There is nothing to compare; the message says why, and what to do."""
+    """Error if there is nothing to compare; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A part of the total, in points, before and after."""
+    """A part of the total, in points, before and after the edit."""
 
     title: str
     before: float
@@ -47,7 +47,7 @@ class Difference:
 @in_project(Action.VIEW)
 @require_http_methods(["GET", "POST"])
 def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
-    """Of a trajectory, be it a demonstration or an attempt."""
+    """Show the reward replay of a trajectory, be it a demonstration or a rollout."""
     rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation")
     found = get_object_or_404(rows, dataset__number=dataset, example=example)
     if request.method == "GET":
@@ -64,7 +64,7 @@ def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse
 def compared(
     request: ProjectRequest, rollout: Rollout, example: Example, config: RewardConfig, back: str
 ) -> HttpResponse:
-    """The fragment, or without htmx a page of its own with it; 422 where what was asked cannot be run."""
+    """Return the comparison as a fragment, or without htmx as a page; 422 if the edit can't be run."""
     try:
         edit = edit_of(request, rollout)
         found = run(example, rollout, edit, config)
@@ -77,7 +77,7 @@ def compared(
 
 
 def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
-    """What was asked for. Raises NotPossible."""
+    """Return the requested edit. Raises NotPossible."""
     number = request.POST.get("call", "")
     if not (number.isdecimal() and len(number) < 6 and 1 <= int(number) <= len(rollout.calls)):
         raise NotPossible(f"Unknown call {number[:20]!r}. Reload the page.")
@@ -91,7 +91,7 @@ def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
 
 
 def run(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig) -> Counterfactual:
-    """Raises NotPossible."""
+    """Replay the calls with and without the edit. Raises NotPossible."""
     if missing := [name for name in example.world.servers if name not in SERVERS]:
         raise NotPossible(f"Missing server: {', '.join(missing)}. The calls cannot be replayed.")
     if not rollout.valid:
@@ -106,7 +106,7 @@ def run(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig) ->
 
 
 def differences(found: Counterfactual, config: RewardConfig) -> list[Difference]:
-    """The parts of both totals, by title; nothing for an abstention, whose reward is one number."""
+    """Return the parts of both totals, by title; none for an abstention, whose reward is a single number."""
     before, after = (
         {part.title: part.adds for part in parts_of(one, config)} if one else {}
         for one in (found.before.reward, found.after.reward)
@@ -116,7 +116,7 @@ def differences(found: Counterfactual, config: RewardConfig) -> list[Difference]
 
 
 def redone(found: Counterfactual, rollout: Rollout) -> bool:
-    """Whether today's servers answer the unedited calls otherwise than was recorded."""
+    """Return whether the current servers answer the unedited calls differently than recorded."""
     return [one.observation for one in found.before.calls] != [one.observation for one in rollout.calls]
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong with the files of a data set, for the commands that read one."""
+"""Errors of dataset files, for commands that read them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from training_worker.prove.trajectory import UnreadableData
 
 @contextmanager
 def raise_command_errors() -> Iterator[None]:
-    """Raises CommandError, which names the file and what to do."""
+    """Turn errors of dataset files into CommandError, which names the file and what to do."""
     try:
         yield
     except FileNotFoundError as error:

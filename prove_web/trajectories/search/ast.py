@@ -1,4 +1,4 @@
-"""What a query asks for, as a tree, and its text."""
+"""Syntax tree of a query, and its text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a query: `at` is the place of its first character, from 0."""
+    """Error in a query: `at` is the position of its first character, from 0."""
 
     at: int
     message: str
 
     def around(self, query: str) -> tuple[str, str, str]:
-        """The query before the place, the character there (a space at the end), and what comes after."""
+        """Return the query before the position, the character there (a space at the end), and the rest."""
         return query[: self.at], query[self.at : self.at + 1] or " ", query[self.at + 1 :]
 
 
 class BadQuery(Exception):
-    """A query that says nothing; its `fault` tells where and what may stand there."""
+    """Error of an invalid query; its `fault` says where it is and what is valid there."""
 
     def __init__(self, at: int, message: str):
         super().__init__(message)
@@ -28,7 +28,7 @@ class BadQuery(Exception):
 
 @dataclass(frozen=True)
 class Text:
-    """Words that have to occur, as a phrase when there are several. `at` is the place of its first character."""
+    """Words that must occur, as a phrase if there are several. `at` is the position of the first character."""
 
     text: str
     quoted: bool = False
@@ -37,7 +37,7 @@ class Text:
 
 @dataclass(frozen=True)
 class FieldComparison:
-    """A field compared with a value, such as `steps>3`; `at` and `ends` are the places of both."""
+    """A field compared with a value, such as `steps>3`; `at` and `ends` are the positions of both."""
 
     field: str
     op: str
@@ -53,14 +53,14 @@ class Not:
 
 @dataclass(frozen=True)
 class AllOf:
-    """Each of them; none: everything."""
+    """All of the nodes; without nodes, everything."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """At least one of them."""
+    """At least one of the nodes."""
 
     nodes: tuple[Node, ...]
 
@@ -69,7 +69,7 @@ Node = Text | FieldComparison | Not | AllOf | AnyOf
 
 
 def written(node: Node) -> str:
-    """The query that reads as this."""
+    """Return the text of a tree."""
     match node:
         case Text(text, quoted):
             return f'"{text}"' if quoted else text
@@ -90,5 +90,5 @@ def bracketed(node: Node) -> str:
 
 
 def valued(value: str) -> str:
-    """A value, in quotation marks where it would not be read as one without."""
+    """Return a value, quoted if it would not be parsed as a value otherwise."""
     return value if value and not any(one.isspace() or one in "()" for one in value) else f'"{value}"'

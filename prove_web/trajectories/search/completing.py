@@ -1,4 +1,4 @@
-"""What may stand before the cursor of a query that is being typed: fields, and the values of one."""
+"""Completion of a query that is being typed: fields, and the values of a field."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OFFERED = 30
 FIELD = r"-?(?:(config\.[\w./-]+|[A-Za-z][\w-]*)(?:!=|[<>]=?|[:=]))?"
 PLAIN, QUOTED = re.compile(FIELD + r'([^\s()"]*)\Z'), re.compile(FIELD + r'"([^"]*)\Z')
 REST, REST_QUOTED = re.compile(r'[^\s()"]*'), re.compile(r'[^"]*"?')
-Values = Callable[[str], Callable[[Project], list[str]] | None]  # of a field, in a project
+Values = Callable[[str], Callable[[Project], list[str]] | None]  # values of a field, by project
 
 
 @dataclass(frozen=True)
 class Option:
-    """What can be put there, and what it means."""
+    """A completion, and its explanation."""
 
     text: str
     note: str = ""
@@ -30,7 +30,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Completion:
-    """The options for the stretch of the query from `start` to `end`, which they replace."""
+    """Options that replace the query from `start` to `end`."""
 
     start: int
     end: int
@@ -40,12 +40,12 @@ class Completion:
 def complete(
     project: Project, query: str, at: int, fields: Mapping[str, Field] = FIELDS, values_of: Values = VALUES.get
 ) -> Completion:
-    """What may stand where the cursor is; nothing inside a phrase, and nothing for words that only are words."""
+    """Return the options at the cursor; none inside a phrase, and none for a word that matches no field."""
     at = max(0, min(at, len(query), MOST))
     quoted = query[:at].count('"') % 2 == 1
     typed = (QUOTED if quoted else PLAIN).search(query[:at])
     rest = (REST_QUOTED if quoted else REST).match(query, at)
-    assert typed and rest  # both match what is empty, too
+    assert typed and rest  # both match empty text too
     name, begun = typed.groups()
     if name:
         begun = begun if quoted else begun.rpartition(",")[2]
@@ -60,7 +60,7 @@ def complete(
 
 
 def ranked(values: Iterable[str], begun: str) -> list[str]:
-    """Those that begin as it was begun, then those that go on so."""
+    """Return the values that start with the typed text, then those that contain it."""
     wanted, known = begun.lower(), list(values)
     begins = [one for one in known if one.lower().startswith(wanted)]
     holds = [one for one in known if wanted in one.lower() and one not in begins]

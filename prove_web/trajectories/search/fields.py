@@ -1,4 +1,4 @@
-"""The fields that a query may ask for: what each means, which values it takes, and the rows that it leaves."""
+"""Fields of queries: their meanings, their values and their conditions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPONENT = re.compile(rf"({'|'.join(COMPONENTS)})(:|=|!=|<=?|>=?)(.*)", re.DOTA
 
 @dataclass(frozen=True)
 class Field:
-    """`rows` gives the condition; `means` says what the field is about, `example` how it is written."""
+    """A field: `rows` returns the condition, `means` describes the field, and `example` shows its use."""
 
     means: str
     example: str
@@ -38,7 +38,7 @@ class Field:
 
 
 def condition(project: Project, asked: FieldComparison) -> Q:
-    """The rows that a field leaves. Raises BadQuery, which names what may stand there."""
+    """Return the condition of a comparison. Raises BadQuery, which says what is valid there."""
     field = FIELDS.get(asked.field)
     if field is None:
         raise BadQuery(asked.at, unknown(asked))
@@ -51,7 +51,7 @@ def condition(project: Project, asked: FieldComparison) -> Q:
 
 
 def reveals_outcome(asked: FieldComparison) -> bool:
-    """Whether a field would tell a reward, or what people made of a trajectory."""
+    """Return whether a field would reveal a reward or a review."""
     return asked.field in TELLING
 
 
@@ -62,7 +62,7 @@ def unknown(asked: FieldComparison) -> str:
 
 
 def component(project: Project, asked: FieldComparison) -> Q:
-    """`component:coverage<1` says the same as `coverage<1`."""
+    """Return the condition of `component:coverage<1`, which equals that of `coverage<1`. Raises BadQuery."""
     found = COMPONENT.fullmatch(asked.value)
     if not found:
         names = ", ".join(COMPONENTS)
@@ -83,7 +83,7 @@ def dataset(project: Project, asked: FieldComparison) -> Q:
 
 
 def edits(project: Project, asked: FieldComparison) -> Q:
-    """Those that are edited forms of a trajectory, by its id."""
+    """Match the edits of a trajectory, given by its id."""
     of = Trajectory.objects.of(project).filter(example__in=any_of(asked))
     return Q(parent__in=of.values("pk"))
 

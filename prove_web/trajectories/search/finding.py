@@ -1,4 +1,4 @@
-"""The trajectories of a project that a search finds."""
+"""Search of a project's trajectories."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from .parsing import parse
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`rows` without their records; none when there is a `fault`. `covered`: without those that wait for one's own
-    review, since the query asks for what one may not know of these."""
+    """`rows` without their records; none if there is a `fault`.
+
+    `covered` if rows that await the user's own review are left out, because the query uses what the user may not know
+    of them.
+    """
 
     rows: QuerySet[Trajectory]
     fault: Fault | None = None
@@ -28,9 +31,9 @@ class SearchResult:
 
 
 def search(project: Project, query: str, dataset: Dataset | None = None, blind: Blind | None = None) -> SearchResult:
-    """The trajectories of a project, or of one data set, that a query finds; an empty query finds all.
+    """Return the trajectories of a project, or of one dataset, that match a query; an empty query matches all.
 
-    What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
+    A query by reward or by reviews matches no trajectory that this user has yet to review blind.
     """
     among = [dataset.pk] if dataset else Dataset.objects.complete().filter(project=project).order_by().values("pk")
     rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
@@ -45,7 +48,7 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
 
 
 def tells(query: str) -> bool:
-    """Whether what a query finds would tell a reward, or what people made of it; a faulty one finds nothing."""
+    """Return whether the results of a query would reveal rewards or reviews; False for an invalid query."""
     try:
         return any(map(reveals_outcome, fields_of(parse(query))))
     except BadQuery:
@@ -53,7 +56,7 @@ def tells(query: str) -> bool:
 
 
 def wanted(project: Project, node: Node) -> Q:
-    """The condition that a tree says. Raises BadQuery."""
+    """Return the condition of a tree. Raises BadQuery."""
     match node:
         case Text():
             return saying([node])
@@ -71,7 +74,7 @@ def wanted(project: Project, node: Node) -> Q:
 
 
 def each_of(project: Project, nodes: tuple[Node, ...]) -> Q:
-    """All of them; their words in one look into the full text."""
+    """Return the conjunction of nodes; all texts share a single full-text search."""
     texts = [node for node in nodes if isinstance(node, Text)]
     every = saying(texts) if texts else Q()
     for node in nodes:

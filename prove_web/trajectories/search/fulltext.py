@@ -1,6 +1,6 @@
-"""Words and phrases in what trajectories say: SQLite's FTS5 or PostgreSQL's text search, by the connection.
+"""Full-text search in trajectories by SQLite's FTS5 or PostgreSQL's text search, depending on the connection.
 
-Both get tokens of letters and digits alone (denormalised.py), each quoted, so that nothing typed is read as syntax.
+Both get only tokens of letters and digits (denormalised.py), each quoted, so that no input is read as syntax.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POSTGRESQL = "SELECT trajectory_id FROM trajectories_words WHERE tokens @@ to_ts
 
 
 def saying(texts: Iterable[Text]) -> Q:
-    """Those trajectories that say each of the texts. Raises BadQuery."""
+    """Match trajectories that contain each of the texts. Raises BadQuery."""
     sqlite = connection.vendor == "sqlite"
     asked = [(as_fts5 if sqlite else as_tsquery)(*phrase(text)) for text in texts]
     sql, match = (SQLITE, " AND ".join(asked)) if sqlite else (POSTGRESQL, " & ".join(asked))
@@ -27,7 +27,7 @@ def saying(texts: Iterable[Text]) -> Q:
 
 
 def phrase(text: Text) -> tuple[list[str], bool]:
-    """The tokens of a text, and whether the last is the beginning of a word. Raises BadQuery."""
+    """Return the tokens of a text, and whether the last is a prefix. Raises BadQuery."""
     found = tokens(text.text)
     if not found:
         raise BadQuery(text.at, f"“{text.text}” has no letter or digit to search for. Remove it.")

@@ -1,4 +1,4 @@
-"""How fields compare: one of several values, an entry of a list, a count, a score; each makes a condition on rows."""
+"""Comparisons of fields: by values, list entries, counts and scores; each makes a condition on rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .ast import BadQuery, FieldComparison
 
 Rows = Callable[[Project, FieldComparison], Q]
 LOOKUPS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte", ":": "exact", "=": "exact"}
-CLOSE = 1e-9  # two scores that differ by less are the same: 1.3 is a sum of five products
+CLOSE = 1e-9  # scores that differ by less are equal: 1.3 is a sum of five products
 LARGEST = 2**31 - 1
-MOST_VALUES = 50  # of one field: each is compared with every row
+MOST_VALUES = 50  # of one field, because each is compared with every row
 WHOLE, NUMBER = re.compile(r"[0-9]{1,18}"), re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
 
 
 def any_of(asked: FieldComparison) -> list[str]:
-    """The values between commas, any of which will do. Raises BadQuery."""
+    """Return the comma-separated values, any of which may match. Raises BadQuery."""
     found = [one.strip() for one in asked.value.split(",")]
     if len(found) > MOST_VALUES:
         raise BadQuery(asked.ends, f"“{asked.field}” takes at most {MOST_VALUES} values. Remove some.")
@@ -34,7 +34,7 @@ def any_of(asked: FieldComparison) -> list[str]:
 
 
 def listed(column: str) -> Rows:
-    """One whole entry of a comma-separated column; `*` at the end stands for the rest of a name."""
+    """Return a lookup by whole entries of a comma-separated column; `*` at the end of a name matches any rest."""
 
     def rows(project: Project, asked: FieldComparison) -> Q:
         return either(entry(column, one) for one in any_of(asked))
@@ -43,7 +43,7 @@ def listed(column: str) -> Rows:
 
 
 def entry(column: str, name: str) -> Q:
-    """Written as one comparison, which an index of the column answers."""
+    """Return a condition that is a single comparison, so that an index of the column answers it."""
     whole = Concat(Value(","), F(column), Value(","))
     begins = name.endswith("*")
     return Q(IContains(whole, f",{name[:-1]}" if begins else f",{name},"))
@@ -57,7 +57,7 @@ def either(found: Iterable[Q]) -> Q:
 
 
 def chosen(column: str, choices: Iterable[str]) -> Rows:
-    """One of a few values. Raises BadQuery for another."""
+    """Return a lookup by a fixed set of values, which raises BadQuery for others."""
     allowed = tuple(choices)
 
     def rows(project: Project, asked: FieldComparison) -> Q:
@@ -67,7 +67,7 @@ def chosen(column: str, choices: Iterable[str]) -> Rows:
 
 
 def chosen_entry(column: str, choices: Iterable[str]) -> Rows:
-    """One whole entry of a comma-separated column, which are few. Raises BadQuery for another."""
+    """Return a lookup by whole entries of a comma-separated column, from a fixed set; it raises BadQuery for others."""
     allowed = tuple(choices)
 
     def rows(project: Project, asked: FieldComparison) -> Q:
@@ -77,7 +77,7 @@ def chosen_entry(column: str, choices: Iterable[str]) -> Rows:
 
 
 def among(asked: FieldComparison, value: str, allowed: Iterable[str]) -> str:
-    """The value as it is stored. Raises BadQuery."""
+    """Return the value as it is stored. Raises BadQuery."""
     names = list(allowed)
     same = value.lower().replace("-", "_")
     if same in names:
@@ -95,7 +95,7 @@ def text(column: str) -> Rows:
 
 
 def compare_integer(column: str) -> Rows:
-    """A count, compared. Raises BadQuery for what is no whole number."""
+    """Return a lookup that compares a count; it raises BadQuery if the value is not a whole number."""
 
     def rows(project: Project, asked: FieldComparison) -> Q:
         if not WHOLE.fullmatch(asked.value):
@@ -112,7 +112,7 @@ def compared(column: str, op: str, number: int) -> Q:
 
 
 def score(column: str) -> Rows:
-    """A reward or one of its components, compared. Raises BadQuery for what is no number."""
+    """Return a lookup that compares a reward or component; it raises BadQuery if the value is not a number."""
 
     def rows(project: Project, asked: FieldComparison) -> Q:
         if not NUMBER.fullmatch(asked.value) or not math.isfinite(float(asked.value)):

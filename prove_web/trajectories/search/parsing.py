@@ -1,4 +1,4 @@
-"""Reading a query: text to tree, and what is wrong with a text that is none."""
+"""Parser of queries into trees, with explanations of invalid ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, 
 from .ast import AllOf, AnyOf, BadQuery, FieldComparison, Node, Not, Text
 
 MOST = 1_000  # characters
-DEEPEST = 12  # brackets and negations within each other
+DEEPEST = 12  # nesting of parentheses and negations
 END = "$END"
-ODD = re.compile("[\0\ud800-\udfff]")  # what no database takes as text
+ODD = re.compile("[\0\ud800-\udfff]")  # characters that no database stores as text
 
 
 def parse(query: str, such_as: str = "tool:name") -> Node:
-    """The tree of a query; what is wrong with it is told with an example of a field. Raises BadQuery."""
+    """Parse a query; errors show `such_as` as an example of a field. Raises BadQuery."""
     if len(query) > MOST:
         raise BadQuery(MOST, f"A query has at most {MOST:,} characters. Shorten it.")
     if odd := ODD.search(query):
@@ -37,7 +37,7 @@ def reader() -> Lark:
 
 @v_args(inline=True)
 class Build(Transformer[Token, Node]):
-    """Nodes from the rules of query.lark."""
+    """Builder of nodes from the rules of query.lark."""
 
     def start(self, node: Node | None = None) -> Node:
         return node or AllOf(())
@@ -64,7 +64,7 @@ class Build(Transformer[Token, Node]):
 
 
 def within(node: Node) -> Node:
-    """The node. Raises BadQuery where it is deeper than anyone means."""
+    """Return the node. Raises BadQuery if it is nested too deep."""
     if deep(node) > DEEPEST:
         raise BadQuery(0, f"Parentheses and negations nest at most {DEEPEST} deep. Use fewer.")
     return node
@@ -80,7 +80,7 @@ def deep(node: Node) -> int:
 
 
 def explained(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
-    """The fault in people's words; its place lies in the text, or just behind it."""
+    """Return the error in plain words; its position is in the text, or just behind it."""
     end = len(query)
     match wrong:
         case UnexpectedCharacters(pos_in_stream=at):

@@ -1,4 +1,4 @@
-"""What people made of trajectories, as a query asks for it: labels, reviewers, queues, and what there is at all."""
+"""Query fields about reviews: labels, reviewers, queues, and what a trajectory has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lookups import among, any_of, compare_integer, either
 
 
 def labelled(project: Project, asked: FieldComparison) -> Q:
-    """Those of which a complete review says this, or whose verdict was settled as this."""
+    """Match trajectories with this label in a complete review, or with this settled verdict."""
     return either(label(project, one) for one in any_of(asked))
 
 
@@ -29,19 +29,19 @@ def label(project: Project, name: str) -> Q:
 
 
 def reviewed(project: Project, asked: FieldComparison) -> Q:
-    """Those that one of these people has completed a review of."""
+    """Match trajectories that one of these people has reviewed completely."""
     by = get_visible_reviews().filter(item__queue__project=project, reviewer__username__in=any_of(asked))
     return Q(pk__in=by.values("item__trajectory"))
 
 
 def queued(project: Project, asked: FieldComparison) -> Q:
-    """Those that are in a review queue, by its number."""
+    """Match trajectories in a review queue, given by its number."""
     queues = Queue.objects.filter(compare_integer("number")(project, asked), project=project)
     return Q(pk__in=Item.objects.filter(queue__in=queues.values("pk")).values("trajectory"))
 
 
 def having(project: Project, asked: FieldComparison) -> Q:
-    """Those that have one of these things. Raises BadQuery."""
+    """Match trajectories that have one of these things. Raises BadQuery."""
     return either(HAS[among(asked, one, HAS)](project) for one in any_of(asked))
 
 

@@ -1,4 +1,4 @@
-"""The values that a field can be completed with."""
+"""Values that complete a query field."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .review_fields import HAS
 KNOBS = ("distractors", "enums_stripped", "irrelevance", "missing_function")
 ENDS = ("answered", "assistant_turns", "calls", "tokens", "infrastructure")
 STATUSES = ("ok", "error")
-MOST = 200  # queues and people that are looked at
+MOST = 200  # queues and people that are read
 
 
 def labels(project: Project) -> list[str]:
-    """Verdicts, and the choices that the project's queues offer."""
+    """Return the verdicts, and the choices in the project's queues."""
     found = dict.fromkeys(VERDICTS)
     for schema in Queue.objects.filter(project=project).values_list("schema", flat=True)[:MOST]:
         try:

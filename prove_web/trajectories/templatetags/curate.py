@@ -1,4 +1,4 @@
-"""What templates about versions show of numbers."""
+"""Template filters for numbers of dataset versions."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ register = template.Library()
 
 @register.filter
 def difference(counts: tuple[int, int]) -> str:
-    """How much the second is more than the first, with its sign."""
+    """Return the signed difference of the second count from the first."""
     return f"{counts[1] - counts[0]:+,}".replace("-", "\u2212")

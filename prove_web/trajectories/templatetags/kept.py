@@ -1,4 +1,4 @@
-"""Whether what a data set or trajectory was made of is still there to lead to; `{% load kept %}`."""
+"""Template tags that check whether a source of a dataset or trajectory still exists; `{% load kept %}`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ register = template.Library()
 
 @register.simple_tag
 def run_is_kept(project: Project, number: Any) -> bool:
-    """Whether a run of this number is there."""
+    """Return whether a run of this number exists."""
     return isinstance(number, int) and project.runs.filter(number=number).exists()
 
 
 @register.simple_tag
 def datasets_kept(project: Project, mix: Iterable[Any]) -> set[int]:
-    """Which data sets of a mix are there, by number."""
+    """Return the numbers of the datasets of a mix that exist."""
     numbers = [number for number, *_ in mix if isinstance(number, int)]
     return set(project.datasets.filter(number__in=numbers).values_list("number", flat=True))

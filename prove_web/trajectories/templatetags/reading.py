@@ -1,4 +1,4 @@
-"""How a conversation's pieces of text are written: values that lead to where they are from; `{% load reading %}`."""
+"""Rendering of text in pieces, with values that link to their sources; `{% load reading %}`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ register = template.Library()
 
 @register.filter
 def in_pieces(pieces: Iterable[Piece]) -> SafeString:
-    """The text, escaped, without any space that is not in it: these stand where white space counts."""
+    """Return the escaped text without any added space, because white space counts where it is shown."""
     return format_html_join("", "{}", ((in_html(piece),) for piece in pieces))
 
 
 def in_html(piece: Piece) -> SafeString:
-    """A value as a link to its source, with the source in words; one that others came from as their target."""
+    """Return a value as a link to its source, described in words; a source of other values becomes a link target."""
     source = piece.source
     if piece.mark:
         return format_html('<mark class="origin" id="{}">{}</mark>', piece.mark, piece.text)

@@ -1,4 +1,4 @@
-"""Pages about data sets and trajectories; a file for each."""
+"""Pages of datasets and trajectories."""
 
 from .datasets import dataset, dataset_forecast, dataset_new, datasets
 from .trajectories import (

@@ -1,4 +1,4 @@
-"""The page that lists the data sets of a project."""
+"""Pages that create, show and list the datasets of a project."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ..stats import Mix, mix, stats
 from ..text_stats import language
 from .finding import one_of
 
-# Making a data set in the browser: the form, and beside it what the data set will be like.
+# Form that creates a dataset, with a forecast of the result.
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_new(request: Any) -> HttpResponse:
-    """`?chain=` for one about a chain of tools, `?tools=` (several times, or with commas) for more about some tools."""
+    """Create a dataset; `?chain=` presets a chain of tools, `?tools=` (repeated, or comma-separated) some tools."""
     form = NewDataset(request.project, request.POST or None, initial=about(request.GET))
     if request.method == "POST" and form.is_valid():
         return redirect(form.launch(request.project, request.user))
@@ -45,7 +45,7 @@ def dataset_new(request: Any) -> HttpResponse:
 
 
 def about(asked: QueryDict) -> dict[str, Any]:
-    """What a form about one chain, or about some tools, begins with; about neither it is as it is."""
+    """Return the initial values of a form about one chain or some tools; none for any other form."""
     if chain := asked.get("chain", "").replace("\0", "")[:400]:
         return {"chain": chain, **OF_A_CHAIN}
     named = ",".join(asked.getlist("tools")).split(",")
@@ -58,7 +58,7 @@ def about(asked: QueryDict) -> dict[str, Any]:
 @in_project(Action.LAUNCH)
 @require_GET
 def dataset_forecast(request: Any) -> HttpResponse:
-    """What the form as it stands would make."""
+    """Show what the form in its current state would create."""
     return render(request, "trajectories/forecast.html", foreseen(request))
 
 
@@ -72,7 +72,7 @@ def foreseen(request: HttpRequest | Any) -> dict[str, Any]:
         return {"problem": str(why)}
 
 
-# The page of one data set: what is in it, or how far its making is.
+# Page of one dataset: its contents, or the progress of its creation.
 
 
 @in_project(Action.VIEW)
@@ -80,7 +80,7 @@ def foreseen(request: HttpRequest | Any) -> dict[str, Any]:
 def dataset(request: Any, dataset: int) -> HttpResponse:
     found = one_of(request.project, dataset)
     newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
-    if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows are there
+    if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows exist
         return unfinished(request, found)
     if request.GET.get("part") == "progress":
         return again()
@@ -121,7 +121,7 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
 
 
 def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
-    """The page of a data set that has no trajectories: its job is not done, failed, or they are being loaded."""
+    """Show a dataset without trajectories: its job is not done, or failed, or the rows are being loaded."""
     job = found.job
     newest = JobEvent.objects.filter(job=job).order_by("-id").values_list("id", flat=True).first()
     made = mix(job.result)
@@ -135,14 +135,14 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
 
 
 def load_progress(job: Job) -> dict[str, Any]:
-    """How many conversations the job has made by now, and why it dropped the rest."""
+    """Return how many conversations the job has created so far, and why it dropped the rest."""
     events = JobEvent.objects.filter(job=job, attempt=job.attempt, kind="progress", data__has_key="kept")
     data = events.order_by("-id").values_list("data", flat=True).first() or {}
     return {"kept": data.get("kept"), "drops": drops(data.get("dropped", {}))}
 
 
 def again() -> HttpResponse:
-    """Have the whole page asked for anew: it is another one now."""
+    """Make the browser reload the whole page, which has changed."""
     return HttpResponse(headers={"HX-Refresh": "true"})
 
 
@@ -154,7 +154,7 @@ MOST_VERSIONS = 1_000
 
 @dataclass(frozen=True)
 class Listed:
-    """A data set in the list; `depth` counts the versions above it."""
+    """A dataset in the list; `depth` counts the versions above it."""
 
     dataset: Dataset
     mix: Mix | None
@@ -179,7 +179,7 @@ def datasets(request: Any) -> HttpResponse:
 
 
 def family(dataset: Dataset, versions: Mapping[int, list[Dataset]], depth: int = 0) -> Iterator[Listed]:
-    """A data set, and beneath it its versions, newest first, each with its own."""
+    """Yield a dataset and its versions below it, newest first, each with its own."""
     yield Listed(dataset, mix(dataset.job.result), depth)
     for one in versions.get(dataset.pk, ()):
         yield from family(one, versions, depth + 1)

@@ -1,4 +1,4 @@
-"""The data set or trajectory that an address names; 404 for one of another project."""
+"""Lookup of the dataset or trajectory in a URL; 404 for one of another project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of all trajectories of a project: search, refine, sort, and keep what was asked as a view for the team."""
+"""Pages of trajectories: the list to search, refine and sort with saved views, a single trajectory, and a sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..search.completing import complete
 from ..stats import stats
 from .finding import one_of, one_trajectory
 
-# The page of one trajectory with all that is known of it.
+# Page of one trajectory.
 
 
 @in_project(Action.VIEW)
@@ -43,13 +43,13 @@ def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
     context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), "around": around}
     blind = waiting.since(found) is not None
     if found.parent and waiting.since(found.parent) is not None:
-        found.parent = None  # that somebody mended it is not told before one's own review
+        found.parent = None  # an edit by others must not show before the user's own review
     context |= reading(found, blind=blind)
     context |= links(request, found, context["example"], blind=blind)
     return render(request, "trajectories/trajectory.html", context)
 
 
-# The page of a random sample of a data set: whole conversations to read one after the other.
+# Page of a random sample of a dataset: whole conversations, one after the other.
 
 SEEDS = 1_000_000_000
 
@@ -57,7 +57,7 @@ SEEDS = 1_000_000_000
 @in_project(Action.VIEW)
 @require_safe
 def dataset_sample(request: ProjectRequest, dataset: int) -> HttpResponse:
-    """`?seed=` draws the sample; the other fields are those of the data set's list and narrow what it is drawn from."""
+    """Show a random sample; `?seed=` draws it, and the other fields are filters, as in the dataset's list."""
     found = one_of(request.project, dataset)
     newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
     if newest is None or found.loading_at or found.job.state != State.DONE:
@@ -105,7 +105,7 @@ def trajectories(request: Any) -> HttpResponse:
         counted = () if found.fault else facets(request.project, found.rows, query, blind)
         return render(request, "trajectories/facets.html", {"facets": counted})
     page = page_of(request.project, found.rows, request.GET, order)
-    late = page.more  # many are counted while people look at the first of them
+    late = page.more  # many rows are counted while the user reads the first of them
     context = {
         "query": query,
         "fault": found.fault,
@@ -131,7 +131,7 @@ def trajectories(request: Any) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_GET
 def trajectory_completion(request: Any) -> HttpResponse:
-    """What may stand at a place of a query, as JSON."""
+    """Return the completions at a position of a query, as JSON."""
     query, at = parse_search(request.GET)[:MOST_TYPED], request.GET.get("at", "")
     place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
     return JsonResponse(asdict(complete(request.project, query, place)))
@@ -140,7 +140,7 @@ def trajectory_completion(request: Any) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_views(request: Any) -> HttpResponse:
-    """Keep a search under a name."""
+    """Save a search under a name."""
     query = address(request.POST)
     saved_views.keep(request, PAGE, query)
     return redirect(f"{reverse('trajectories', args=request.project.path)}?{query}".removesuffix("?"))
@@ -149,6 +149,6 @@ def trajectory_views(request: Any) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_view(request: Any, view: int) -> HttpResponse:
-    """Rename a view, or remove it."""
+    """Rename or delete a saved view."""
     kept = saved_views.change(request, PAGE, view)
     return redirect(f"{reverse('trajectories', args=request.project.path)}?{kept.query}".removesuffix("?"))

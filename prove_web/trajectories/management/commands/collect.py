@@ -1,4 +1,4 @@
-"""A data set of a run's rollouts, in the terminal."""
+"""Command that collects rollouts of a run into a dataset."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -15,7 +15,7 @@ from prove_web.trajectories.versions import InvalidDataset
 
 
 class Command(BaseCommand):
-    """`manage.py collect my-team/demo 3 --steps 1,10-20 --failing`: attempts of run 3, to read and judge."""
+    """`manage.py collect my-team/demo 3 --steps 1,10-20 --failing`: failing rollouts of run 3, to read and review."""
 
     help = "Collect rollouts of a run into a dataset."
 

@@ -1,4 +1,4 @@
-"""Data sets side by side, such as those of two teachers on one recipe."""
+"""Command that compares datasets side by side, such as those of two teachers on one recipe."""
 
 import json
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""Whether a training set shares long runs of words with a benchmark: every pair found is shown."""
+"""Command that finds long word sequences that a training set shares with a benchmark, and prints every pair."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
@@ -43,14 +43,17 @@ class Command(BaseCommand):
 
 
 def training(path: Path) -> Iterator[Example]:
-    """The training conversations of a folder or file, once it is known to be whole. Raises UnreadableData."""
+    """Return the training conversations of a folder or file, after checking that it is complete.
+
+    Raises UnreadableData.
+    """
     file = path / "train.jsonl" if path.is_dir() else path
     dataset_folder.check(file)
     return read_lines(Example, file)
 
 
 def by_benchmark(given: object) -> dict[str, dict[str, str]]:
-    """Options of benchmarks by their names. Raises CommandError."""
+    """Return the options of benchmarks by benchmark name. Raises CommandError."""
     found: dict[str, dict[str, str]] = {}
     for one in given if isinstance(given, list) else ():
         benchmark, dot, rest = str(one).partition(".")
@@ -62,7 +65,7 @@ def by_benchmark(given: object) -> dict[str, dict[str, str]]:
 
 
 def format_report(found: Checked, n: int) -> Sequence[str]:
-    """What was compared, every pair, and how many there are."""
+    """Return what was compared, every pair, and the number of pairs."""
     lines = [f"{name} was skipped: {why}" for name, why in found.left_out.items()]
     lines += [f"{hit.example} and {hit.item} of {hit.benchmark}: {hit.words}" for hit in found.hits]
     compared = ", ".join(f"{count:,} of {name}" for name, count in found.texts.items()) or "none"

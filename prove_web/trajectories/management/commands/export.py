@@ -1,4 +1,4 @@
-"""Files for others: of a data set's folder, or of what a search finds in a project of the site."""
+"""Command that exports a dataset folder, or what a search finds in a project of the site."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A data set of a file that others made: all of its rows, or none and what is wrong with which."""
+"""Command that imports a third-party file as a dataset: all of its rows, or none and a list of the errors."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -75,7 +75,7 @@ class Command(BaseCommand):
 
 
 def build_certifier(names: list[str], checked: list[Example]) -> Callable[[list[Example]], list[Example]]:
-    """What marks the examples by these servers and puts them into `checked`. Raises CommandError."""
+    """Return a function that certifies examples on these servers and adds them to `checked`. Raises CommandError."""
     if not names:
         return list
     from mcp_servers.external import external_servers

@@ -1,4 +1,4 @@
-"""Fills a project with many trajectories, to try the library at its size."""
+"""Command that fills a project with many trajectories, to test the library at scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data set of the site, asked for in the terminal."""
+"""Command that creates a dataset on the site."""
 
 from argparse import ArgumentParser
 from typing import Any

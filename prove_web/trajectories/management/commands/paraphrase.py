@@ -1,4 +1,4 @@
-"""A data set in a language model's words: the same conversations, worded at an OpenAI-compatible endpoint."""
+"""Command that paraphrases a dataset with a language model at an OpenAI-compatible endpoint."""
 
 import os
 from argparse import ArgumentParser
@@ -17,7 +17,7 @@ from training_worker.terminal import counted
 
 
 class Command(BaseCommand):
-    """`manage.py paraphrase FOLDER --out FOLDER`: what was answered is kept, so a second try goes on from there."""
+    """`manage.py paraphrase FOLDER --out FOLDER`: responses are cached, so a second try resumes from there."""
 
     help = "Paraphrase the conversations of a dataset with the language model at PROVE_LLM_URL, PROVE_LLM_MODEL."
     requires_system_checks = ()
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             raise CommandError("--out is the source dataset, which is never changed: name another folder.")
         try:
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
-            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
+            out.mkdir(parents=True, exist_ok=True)  # fail now rather than after all the work
             with Endpoint(used) as endpoint, counted("paraphrase") as progress:
                 manifest = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
             publish(out)

@@ -1,4 +1,4 @@
-"""Measures of a data set beside their targets: dependence between steps, raw ids, distractor tools, wording."""
+"""Command that measures a dataset against targets: dependence between steps, raw ids, distractor tools, wording."""
 
 import json
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""A random sample of a data set's conversations, each argument value with its origin."""
+"""Command that prints a random sample of a dataset's conversations, each argument value with its origin."""
 
 import shutil
 import textwrap
@@ -26,7 +26,7 @@ GROUPS = ("kind", "level", "path", "feature")
 
 @dataclass(frozen=True)
 class Filter:
-    """What a conversation must be: None stands for anything; `path` is the least length of its longest path."""
+    """Conditions on a conversation; None accepts anything. `path` is the minimum length of its longest path."""
 
     feature: str | None
     kind: str | None
@@ -44,7 +44,7 @@ class Filter:
 
 @dataclass
 class Tally:
-    """How many conversations have each property, among all and among those that pass a filter."""
+    """Counts of conversations by property, among all and among those that pass a filter."""
 
     every: Counter[tuple[str, str]] = field(default_factory=Counter)
     matching: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -69,7 +69,7 @@ class Tally:
 
 
 class Command(BaseCommand):
-    """`manage.py read FOLDER`: what there is, then a sample; the same seed gives the same conversations."""
+    """`manage.py read FOLDER`: counts, then a sample; the same seed gives the same conversations."""
 
     help = "Read a random sample of a dataset: whole conversations, each argument value with its origin."
     requires_system_checks = ()
@@ -102,7 +102,7 @@ class Command(BaseCommand):
 
 
 def require(tally: Tally, wanted: Filter) -> None:
-    """Raise CommandError where nothing passes; it names the features that there are."""
+    """Raise CommandError if nothing passes; the message names the available features."""
     if wanted.feature and wanted.feature not in tally.features:
         known = f"There are {', '.join(tally.features)}." if tally.features else "No conversation has a feature."
         raise CommandError(f"No conversation here has the feature “{wanted.feature}”. {known}")
@@ -115,7 +115,7 @@ def path_of(example: Example) -> int:
 
 
 def properties(example: Example) -> list[tuple[str, str]]:
-    """Return what an example is counted by, as pairs of a group and a name."""
+    """Return the properties by which an example is counted, as pairs of a group and a name."""
     features = [("feature", name) for name in sorted(set(example.features))]
     return [
         ("", "in all"), ("kind", example.kind), ("level", example.level), ("path", f"of {path_of(example)}"), *features
@@ -155,7 +155,7 @@ def origin(argument: Argument) -> str:
 
 
 def wrapped(text: str, start: str, width: int) -> Iterator[str]:
-    """Yield a text in lines below each other, without what a terminal would take for a command."""
+    """Yield a text as wrapped lines, without characters that a terminal would interpret as commands."""
     safe = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
     rest = " " * len(start)
     for line in safe.splitlines():

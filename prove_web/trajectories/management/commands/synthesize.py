@@ -1,4 +1,4 @@
-"""A data set by the name of its recipe, in the terminal: the same bytes whatever the number of processes."""
+"""Command that creates a dataset by the name of its recipe: the same bytes for any number of processes."""
 
 import errno
 import os
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         try:
             if options["language_model"]:
                 plan, processes = taught(plan, data / "answers", processes)
-            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
+            out.mkdir(parents=True, exist_ok=True)  # fail now rather than after all the work
             dataset_folder.free(out, replacing)
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
 
     def noting(self, split: Split, progress: Progress) -> Progress:
-        """Progress, with a line on what an earlier try has left."""
+        """Return a progress function that also prints what an earlier try left."""
         words = 0
 
         def tell(done: int, total: int) -> None:
@@ -110,9 +110,9 @@ class Command(BaseCommand):
 
 
 def taught(plan: Plan, answers: Path, processes: object) -> tuple[Plan, int]:
-    """The plan with a language model as its teacher, and how many processes are to ask it. Raises EndpointFailed."""
+    """Return the plan with a language model as teacher, and the number of processes. Raises EndpointFailed."""
     used = from_environment(os.environ, answers)
-    os.environ.setdefault(variable("cache"), str(answers))  # for the processes that ask it
+    os.environ.setdefault(variable("cache"), str(answers))  # for the processes that send requests
     recipe = replace(plan.recipe, teacher=used.model)
     return replace(plan, recipe=recipe), processes if isinstance(processes, int) else used.parallel
 

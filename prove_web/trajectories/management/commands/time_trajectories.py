@@ -1,4 +1,4 @@
-"""Times the library at its size: a site of its own is filled, and each kind of page asked for many times."""
+"""Command that times the library at scale: it fills a site of its own and requests each kind of page many times."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def run(environment: dict[str, str], *words: str) -> str:
-    """Raises CommandError."""
+    """Run a management command in a child process. Raises CommandError."""
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -71,9 +71,10 @@ def run(environment: dict[str, str], *words: str) -> str:
 
 
 def measured(count: int, different: int, times: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of each kind of page, from the request to the whole answer within one process.
+    """Return the milliseconds of each kind of page, from the request to the full response within one process.
 
-    The rows next to one are looked up alone: the rest of a trajectory's page replays it."""
+    Adjacent rows are timed separately, because the rest of a trajectory's page replays it.
+    """
     client, root = ready(count, different)
     spread = Trajectory.objects.filter(pk__in=sampled(count)).select_related("dataset__project__organisation")
     found = {}
@@ -90,7 +91,7 @@ def beside(rows: list[Trajectory], draw: random.Random) -> None:
 
 
 def repeated(times: int, work: Callable[[], object]) -> dict[str, float]:
-    wall, cpu = zip(*[timed(work) for _ in range(times + 1)][1:], strict=True)  # the first reads the disk
+    wall, cpu = zip(*[timed(work) for _ in range(times + 1)][1:], strict=True)  # the first run reads the disk
     return {"pages": times, **summary("", wall), **summary("cpu ", cpu)}
 
 
@@ -100,7 +101,7 @@ def summary(name: str, took: Sequence[float]) -> dict[str, float]:
 
 
 def ready(count: int, different: int) -> tuple[Client, str]:
-    """A project with so many trajectories, and someone who may see it; what is there from before is used again."""
+    """Return a client that may see a project with `count` trajectories, and its path; existing data is reused."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
     project, made = Project.objects.get_or_create(organisation=team, slug="load", defaults={"name": "Load"})
     owner, _ = User.objects.get_or_create(username="bench", defaults={"email": "bench@localhost"})
@@ -118,7 +119,7 @@ def sampled(count: int) -> list[int]:
 
 
 def kinds(spread: list[Trajectory]) -> dict[str, Address]:
-    """How each kind of page is asked for; `spread` are rows from everywhere."""
+    """Return a function for the URL of each kind of page; `spread` are rows from the whole table."""
 
     def counts(draw: random.Random) -> str:
         return f"trajectories/?{urlencode({'part': 'facets', 'q': draw.choice(('', *COMMON, *SCORES))})}"
@@ -151,14 +152,14 @@ def kinds(spread: list[Trajectory]) -> dict[str, Address]:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Milliseconds by the clock, and of this process's work, which other programs do not lengthen."""
+    """Return the milliseconds of wall-clock time and of CPU time, which other programs do not lengthen."""
     began, worked = time.perf_counter(), time.process_time()
     work()
     return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - worked)
 
 
 def fetch_page(client: Client, root: str, address: Address, draw: random.Random) -> None:
-    """Raises CommandError."""
+    """Request a page. Raises CommandError."""
     url = root + address(draw)
     answer = client.get(url)
     if answer.status_code != 200:

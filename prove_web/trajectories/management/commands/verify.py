@@ -1,4 +1,4 @@
-"""Whether a data set still holds: every conversation is replayed on today's servers."""
+"""Command that checks whether a dataset still holds, by a replay of every conversation on the current servers."""
 
 import json
 from argparse import ArgumentParser
@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
 
 def format_report(found: Replayed) -> str:
-    """The report in lines: files that were changed, bad lines, then a paragraph for each cause, the commonest first."""
+    """Return the report as lines: changed files, bad lines, then a paragraph for each cause, most frequent first."""
     lines = [f"{name} does not match the manifest: its contents have another hash." for name in found.changed]
     lines += map(str, found.bad_lines)
     if found.bad > len(found.bad_lines):
