@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class AlertsConfig(AppConfig):
-    """Rules that watch runs, and what they found."""
+    """Alert rules on runs, and the alerts they raise."""
 
     name = "prove_web.alerts"
     label = "alerts"

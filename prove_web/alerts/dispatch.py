@@ -1,4 +1,4 @@
-"""Asking for a run to be watched: on the queue `web`, so that nothing that is recorded waits for it."""
+"""Scheduling of rule evaluation on the queue `web`, so that recording events never waits for it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from prove_web.live import message_broker
 from prove_web.live.models import Job
 
 WATCH, DELIVER = "prove_web.alerts.watch", "prove_web.alerts.deliver"
-SAID = {"step", "held_out", "rollouts", "rewound", "ended"}  # the events that rules are about
-SECONDS = 60  # after which one that was asked for and never came is asked for again
+SAID = {"step", "held_out", "rollouts", "rewound", "ended"}  # event kinds that rules depend on
+SECONDS = 60  # lifetime of a pending request, after which a lost one may be sent again
 
 
 def reported(job: Job, events: Iterable[dict[str, Any]]) -> None:
-    """Have a run watched that told of something, unless that is asked for already."""
+    """Schedule the evaluation of a run that reported relevant events, unless one is pending."""
     if job.trains and any(event["kind"] in SAID for event in events):
         message_broker.quietly(lambda: ask(job))
 
@@ -25,7 +25,7 @@ def ask(job: Job) -> None:
 
 
 def begun(job: str) -> None:
-    """What is told from now on has to be asked for anew."""
+    """Clear the pending mark, so that later events schedule a new evaluation."""
     message_broker.quietly(lambda: message_broker.broker().delete(waiting(job)))
 
 

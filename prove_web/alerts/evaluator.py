@@ -1,7 +1,7 @@
-"""Rules against runs: what fires is written down once, what is over clears, what was voided is taken back.
+"""Evaluation of alert rules on runs: alerts fire once, clear when the condition ends, and are voided by rewinds.
 
-The alerts of a curve follow from the rule and the curve alone, so that to watch again changes nothing, and what a run
-went back over is as if it had never been.
+The alerts of a metric depend only on the rule and the stored metric, so evaluating again changes nothing, and alerts on
+rewound steps disappear.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from training_worker.prove.trajectory import Rollout, WorldRef, adapter
 from .models import Alert, Patterns, Rule, Watched
 from .notifications import tell
 
-# The curves that rules are about, as they are stored now.
+# Metric series as currently stored, for rule evaluation.
 
 FINITE = ("loss", "reward", "kl", "entropy", "grad_norm")
-START = 20  # steps, at most, that a change is measured against; a tenth of those planned where that is less
+START = 20  # maximum number of first steps that a change is measured from; at most a tenth of the planned steps
 
 
 def condition_of(rule: Rule, run: Run) -> Condition:
-    """What the rule asks of this run, whose first tenth of steps is the start."""
+    """Return the rule's condition for this run; changes are measured from its first steps."""
     planned = run.config.get("max_steps", DEFAULTS["max_steps"])
     tenth = int(planned) // 10 if number(planned) else START
     first = max(rule.over, min(START, max(1, tenth)))
@@ -47,7 +47,7 @@ def condition_of(rule: Rule, run: Run) -> Condition:
 
 
 def values_of(rule: Rule, run: Run) -> list[Value]:
-    """What the rule judges, in the order of the steps."""
+    """Return the values that the rule evaluates, in step order."""
     match rule.source, rule.measured:
         case "derived", "finite":
             return finite(run.points.all(), FINITE)
@@ -62,13 +62,13 @@ def values_of(rule: Rule, run: Run) -> list[Value]:
 
 
 def stored(table: QuerySet, name: str) -> list[Value]:
-    """The steps that tell of a metric, with its values."""
+    """Return the steps and values of a metric."""
     told = table.order_by("step").values_list("step", f"metrics__{name}")
     return [(step, value) for step, value in told if number(value)]
 
 
 def finite(table: QuerySet, names: Sequence[str]) -> list[Value]:
-    """Every step with 1, or with None where one of these metrics was told and is no number, which is stored as null."""
+    """Return each step with 1, or with None where one of these metrics was non-finite (stored as null)."""
     broken = Q()
     for name in names:
         broken |= Q(**{f"metrics__{name}": None})
@@ -76,19 +76,19 @@ def finite(table: QuerySet, names: Sequence[str]) -> list[Value]:
     return [(step, None if step in odd else 1.0) for step in table.order_by("step").values_list("step", flat=True)]
 
 
-# Looking at a step's rollouts once for the patterns in them, and keeping what was seen.
+# Pattern scan of a step's rollouts, done once and stored.
 
-AT_ONCE = 20  # steps that are looked at in one go; what is left is looked at in the next
+AT_ONCE = 20  # steps scanned per evaluation; the rest follow in the next one
 log = logging.getLogger(__name__)
 
 
 def look(run: Run) -> None:
-    """Look at the steps that were not looked at as they are now. One whose file is not there yet is left for later."""
+    """Scan the steps that are new or changed. A step whose file has not arrived is left for later."""
     for kept in unseen(run)[:AT_ONCE]:
         try:
             found = seen(run, kept.step)
         except NoRollouts as why:
-            log.info("Step %s of run %s is not looked at yet: %s", kept.step, run.pk, why)
+            log.info("The rollouts of step %s of run %s cannot be scanned yet: %s", kept.step, run.pk, why)
             continue
         values = {"digest": kept.digest, "found": {name: asdict(one) for name, one in found.items()}}
         Patterns.objects.update_or_create(run=run, step=kept.step, defaults=values)
@@ -97,20 +97,20 @@ def look(run: Run) -> None:
 
 
 def unseen(run: Run) -> QuerySet[StepRollouts]:
-    """The newest first: what a run does now matters most."""
+    """Return unscanned steps, newest first because current behaviour matters most."""
     looked = run.patterns.filter(step=OuterRef("step"), digest=OuterRef("digest"))
     return run.kept.annotate(looked=Subquery(looked.values("pk")[:1])).filter(looked=None).order_by(F("step").desc())
 
 
 def seen(run: Run, step: int) -> dict[str, Pattern]:
-    """The patterns of a step. Raises NoRollouts."""
+    """Return the patterns of a step. Raises NoRollouts."""
     with explained(run, step):
         rollouts = list(read_rollouts(StoredRun(run), [step]))
     return patterns(rollouts, worlds_of(run, rollouts), max(1.0, scored_at(run, step).largest))
 
 
 def worlds_of(run: Run, rollouts: list[Rollout]) -> dict[str, WorldRef]:
-    """The worlds of what the rollouts were asked, by the example's id; those of others' servers are left out."""
+    """Return the worlds of the rollouts' examples by id; external servers are left out."""
     names = {one.example for one in rollouts}
     told = run.conversations.filter(example__in=names).values_list("example", "record__world")
     return {name: adapter(WorldRef).validate_python(world) for name, world in told if world and world["servers"]}
@@ -118,12 +118,12 @@ def worlds_of(run: Run, rollouts: list[Rollout]) -> dict[str, WorldRef]:
 
 @dataclass(frozen=True)
 class Occasion:
-    """How the run itself stands to a rule: whether it fires, what that time is called, and the value."""
+    """State of a rule about the run itself: whether it fires, the key of the occasion, and the value."""
 
     fires: bool
     key: str
     value: float | None = None
-    over: bool = False  # told, and nothing to be done about it
+    over: bool = False  # informational: cleared immediately
 
 
 def rules_of(run: Run) -> list[Rule]:
@@ -132,11 +132,11 @@ def rules_of(run: Run) -> list[Rule]:
 
 
 def watch(run: Run) -> None:
-    """Hold all rules of its project against a run, once more."""
+    """Evaluate all rules of the project on a run."""
     rules = rules_of(run)
     if not rules:
         return
-    cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0  # first, so that what comes meanwhile is later
+    cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0  # read first, so that later events are not missed
     if any(rule.source == "patterns" for rule in rules):
         look(run)
     found = {rule: episodes(condition_of(rule, run), values_of(rule, run)) for rule in rules if rule.source != "run"}
@@ -144,7 +144,7 @@ def watch(run: Run) -> None:
     with transaction.atomic():
         watched, _ = Watched.objects.select_for_update(no_key=True).get_or_create(run=run)
         if watched.cursor > cursor:
-            return  # somebody has seen more meanwhile
+            return  # a concurrent evaluation has seen newer events
         watched.cursor = cursor
         watched.save()
         for rule in rules:
@@ -153,7 +153,7 @@ def watch(run: Run) -> None:
 
 
 def of_curve(rule: Rule, run: Run, found: list[Episode]) -> list[Alert]:
-    """Make the rule's alerts for a run those of its curve; the ones that are new and not over already."""
+    """Synchronise a rule's alerts with the metric; return new alerts that are not cleared yet."""
     known = {one.key: one for one in Alert.objects.filter(rule=rule, run=run)}
     fresh: list[Alert] = []
     for episode in found:
@@ -171,7 +171,7 @@ def of_curve(rule: Rule, run: Run, found: list[Episode]) -> list[Alert]:
 
 
 def of_run(rule: Rule, run: Run, step: int) -> list[Alert]:
-    """The same for what is no curve: there is one occasion now, and those before are over."""
+    """Synchronise the alerts of a rule about the run itself; earlier occasions are cleared."""
     now = occasion(rule, run, timezone.now())
     known = {one.key: one for one in Alert.objects.filter(rule=rule, run=run)}
     here = known.pop(now.key, None)
@@ -186,7 +186,7 @@ def of_run(rule: Rule, run: Run, step: int) -> list[Alert]:
 
 
 def occasion(rule: Rule, run: Run, now: datetime) -> Occasion:
-    """How the run stands to a rule about itself."""
+    """Return the state of a rule about the run itself."""
     job = run.job
     attempt, at_work = f"attempt-{job.attempt}", job.state in AT_WORK
     match rule.measured:
@@ -205,7 +205,7 @@ def occasion(rule: Rule, run: Run, now: datetime) -> Occasion:
 
 
 def low(rule: Rule, run: Run, free: float, attempt: str) -> bool:
-    """Whether the disk is full, or was and has not become better by enough."""
+    """Return whether the disk is full, or was full and has not recovered enough (hysteresis)."""
     told = Alert.objects.filter(rule=rule, run=run, key=attempt, cleared_at=None).exists()
     return free < rule.threshold * (1 + EASE * told)
 
@@ -225,7 +225,7 @@ def write(rule: Rule, run: Run, key: str, step: int, values: dict[str, Any]) -> 
 
 
 def change(alert: Alert, values: dict[str, Any]) -> None:
-    """Set what is different."""
+    """Update the fields that differ."""
     different = {name: value for name, value in values.items() if getattr(alert, name) != value}
     if different:
         Alert.objects.filter(pk=alert.pk).update(**different)

@@ -1,4 +1,4 @@
-"""The rollouts that show best what an alert is about."""
+"""Exemplary rollouts for an alert."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EQUAL = 1e-6
 
 @dataclass(frozen=True)
 class Exemplar:
-    """A rollout by its step and its index there, from 1; `why` says in a few words what it shows."""
+    """A rollout by its step and its index there, from 1; `why` describes it briefly."""
 
     step: int
     index: int
@@ -23,7 +23,7 @@ class Exemplar:
 
 
 def exemplars(alert: Alert) -> list[Exemplar]:
-    """Of the step at which it fired, or of the newest one before it whose rollouts are known; none for some rules."""
+    """Return rollouts of the step that fired, or of the newest indexed step before it; none for some rules."""
     rule, run = alert.rule, alert.run
     if rule.source == "patterns":
         return of_patterns(run, alert.step, rule.measured)
@@ -41,7 +41,7 @@ def of_patterns(run: Run, step: int, name: str) -> list[Exemplar]:
 
 
 def ranked(group: RolloutGroup, shows: str) -> list[tuple[float, int, str]]:
-    """The rollouts of a group that show it: how far down the list, the index, and why."""
+    """Return the group's matching rollouts as (sort key, index, why)."""
     told: dict[str, list[Any]] = group.rollouts
     places = range(group.size)
     rewards = told["reward"]

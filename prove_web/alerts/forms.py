@@ -1,4 +1,4 @@
-"""The forms of rules and webhooks."""
+"""Forms of alert rules and webhooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = [("", "All runs"), *RunKind.choices]
 
 
 def metrics() -> list[Any]:
-    """What a rule of one's own may watch, in groups."""
+    """Return the metrics that a custom rule can watch, in groups."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for one in METRICS:
         groups.setdefault(one.group, []).append((f"points.{one.name}", one.title))
@@ -38,14 +38,14 @@ def metrics() -> list[Any]:
 
 
 def about(rule: Rule) -> str:
-    """What the rule's metric is, in a sentence; nothing for what is no metric."""
+    """Return the definition of the rule's metric; "" if the rule is not about a metric."""
     name = "held_out" if rule.measured == "reward" else f"held_out_{rule.measured}"
     found = BY_NAME.get(name if rule.source == "held_out" else rule.measured)
     return found.formula if found else ""
 
 
 class RuleForm(forms.ModelForm):
-    """A rule: where it is on, and from where on it fires. What a ready-made one watches stays as it is."""
+    """A rule's scope and threshold; the metric of a preset rule cannot be changed."""
 
     class Meta:
         model = Rule
@@ -94,7 +94,7 @@ def unit_of(preset: Preset | None) -> str:
 
 
 def from_preset(project: Project, preset: Preset, user: User | None = None) -> Rule:
-    """A rule as the preset has it, not saved."""
+    """Return an unsaved rule with the preset's values."""
     return Rule(
         project=project,
         preset=preset.key,
@@ -109,7 +109,7 @@ def from_preset(project: Project, preset: Preset, user: User | None = None) -> R
 
 
 class WebhookForm(forms.ModelForm):
-    """A webhook: its address and what it understands. Nothing is sent when it is added."""
+    """A webhook's URL and format. Adding one sends nothing."""
 
     class Meta:
         model = Webhook
@@ -131,7 +131,7 @@ class WebhookForm(forms.ModelForm):
 
 
 def words(rule: Rule) -> str:
-    """The condition of a rule in a line."""
+    """Return the condition of a rule in one line."""
     preset = rule.ready_made
     if rule.source == "run" and not (preset and preset.unit):
         return "When it happens"
@@ -146,10 +146,10 @@ def words(rule: Rule) -> str:
 
 
 def upper_first(said: str) -> str:
-    """Units keep their own letters: GB."""
+    """Capitalise the first letter only, so that units such as GB are unchanged."""
     return said[:1].upper() + said[1:]
 
 
 def numbered(rows: models.QuerySet) -> dict[int, int]:
-    """How many alerts of each rule stand open."""
+    """Return the number of alerts in `rows` by rule."""
     return dict(rows.order_by().values_list("rule").annotate(n=models.Count("pk")))

@@ -1,4 +1,4 @@
-"""Rules that watch a project's runs, what they found, and where that is told."""
+"""Alert rules on a project's runs, the alerts they raised, and webhooks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Aggregate(models.TextChoices):
 
 
 class Rule(models.Model):
-    """A condition on a metric of runs: `metric` is `source.name` as of presets; `over` counts steps.
+    """A condition on a metric of runs: `metric` is `source.name` as in presets; `over` counts steps.
 
-    Without a preset it is of one's own. It is on for all runs, or for those of a kind and a tag.
+    A rule without a preset is custom. It applies to all runs, or to those of a kind and a tag.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="alert_rules")
@@ -71,17 +71,17 @@ class Rule(models.Model):
         return self.metric.partition(".")[2]
 
     def covers(self, run: Run) -> bool:
-        """Whether the run is one of those it is on for."""
+        """Return whether the rule applies to the run."""
         return (not self.kind or run.kind == self.kind) and (not self.tag or self.tag in run.tags)
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def valid(self) -> AlertQuerySet:
-        """Those that count: what they were found in was not voided, and their rule is not removed."""
+        """Select alerts that were not voided and whose rule and run are not deleted."""
         return self.filter(voided_at=None, rule__removed_at=None, run__deleted_at=None)
 
     def state(self, state: Any) -> AlertQuerySet:
-        """Those in one of the states of `Alert.State`."""
+        """Select alerts in one of the states of `Alert.State`."""
         now = timezone.now()
         if state == Alert.State.CLEARED:
             return self.valid().exclude(cleared_at=None)
@@ -95,10 +95,10 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """That a rule fired for a run: once, until it clears. `key` names the occasion, so that none is told twice.
+    """One firing of a rule for a run until it clears. `key` identifies the occasion, so that it is reported only once.
 
-    `value` is what was judged at `step`, None for what is no number; `threshold` is the rule's at that time. One whose
-    step was voided, when its run went back, is kept out of sight: the step may be told again, and be as it was.
+    `value` is the evaluated value at `step`, None for a non-finite one; `threshold` is the rule's at that time. An
+    alert is voided when its run rewinds past its step, and hidden rather than deleted because the step may fire again.
     """
 
     class State(models.TextChoices):
@@ -143,9 +143,9 @@ class Alert(models.Model):
 
 
 class Patterns(models.Model):
-    """What a step's rollouts show: `found` has of each pattern its share and the rollouts that show it best.
+    """Patterns in a step's rollouts: `found` has each pattern's share and the rollouts that show it best.
 
-    `digest` is of the file it was read off: a step that is told anew has another.
+    `digest` is that of the scanned file, which changes if the step is reported again.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="patterns")
@@ -159,16 +159,16 @@ class Patterns(models.Model):
 
 
 class Watched(models.Model):
-    """How far a run was looked at: `cursor` is the last of its job's events that was stored before."""
+    """Evaluation progress of a run: `cursor` is the last event of its job that was evaluated."""
 
     run = models.OneToOneField(Run, models.CASCADE, related_name="watched")
     cursor = models.BigIntegerField(default=0)
 
 
 class Webhook(models.Model):
-    """An address outside that is told of a project's alerts; `secret` signs what is sent, and is shown once.
+    """An external URL that receives a project's alerts; `secret` signs requests and is shown once.
 
-    `origin` is the site as whoever added it reached it, which links in what is sent begin with.
+    `origin` is the site's URL as its creator reached it, the prefix of links in payloads.
     """
 
     class Format(models.TextChoices):
@@ -194,7 +194,7 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One thing that a webhook is told, and how that went. Without an alert it is a test."""
+    """One delivery to a webhook and its result. Without an alert it is a test."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -207,7 +207,7 @@ class Delivery(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     tries = models.PositiveSmallIntegerField(default=0)
     tried_at = models.DateTimeField(null=True)
-    status = models.PositiveSmallIntegerField(null=True)  # of the answer's first line
+    status = models.PositiveSmallIntegerField(null=True)  # HTTP status
     error = models.CharField(max_length=300, blank=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Telling of alerts that are new: by the bell, to whom it concerns and who wants it, and to webhooks."""
+"""Notification of new alerts by the bell and by webhooks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from prove_web.review.notifications import notify
 from .dispatch import DELIVER
 from .models import Alert, Delivery, Webhook
 
-PAGE = "alerts"  # of the preference
+PAGE = "alerts"  # key of the preference
 
 
 class Bell(TextChoices):
-    """Whose alerts a person hears of."""
+    """Whose alerts a user is notified of."""
 
     ALL = "all", "alerts on all runs"
     MINE = "mine", "alerts on my runs"
@@ -40,7 +40,7 @@ def set_bell(user: User, project: Project, bell: Bell) -> None:
 
 
 def tell(fresh: Iterable[Alert]) -> None:
-    """Ring the bell and queue the deliveries of alerts, within the transaction that wrote them."""
+    """Notify users and queue webhook deliveries of alerts, within the transaction that created them."""
     for alert in fresh:
         run = alert.run
         notify(hearing(alert), run.project, f"{alert.rule}: run “{run}”", alert.get_absolute_url())
@@ -51,7 +51,7 @@ def tell(fresh: Iterable[Alert]) -> None:
 
 
 def hearing(alert: Alert) -> list[int]:
-    """Who launched the run, unless they want none, and who wants all."""
+    """Return the users to notify: the run's creator unless opted out, and members who chose all alerts."""
     project = alert.run.project
     members = Membership.objects.filter(organisation=project.organisation_id).values_list("user", flat=True)
     kept = dict(Preference.objects.filter(project=project, page=PAGE).values_list("user", "value"))
@@ -61,5 +61,5 @@ def hearing(alert: Alert) -> list[int]:
 
 
 def send(delivery: int) -> None:
-    """Have a delivery made once it is committed."""
+    """Queue a delivery once it is committed."""
     transaction.on_commit(lambda: message_broker.later(DELIVER, delivery=delivery))

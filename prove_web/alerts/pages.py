@@ -1,4 +1,4 @@
-"""The alerts of a project: the list, one with what it means and what shows it, and what a person does about it."""
+"""Alert pages of a project: the list, the page of one alert, and its actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PER_PAGE = 25
 @in_project(Action.VIEW)
 @require_safe
 def alerts(request: ProjectRequest) -> HttpResponse:
-    """Those in one state, the open ones first; narrowed to a run or a rule by the address."""
+    """Show the alerts in one state, open by default; `run` and `rule` narrow the list."""
     state = request.GET.get("state", "")
     state = state if state in Alert.State.values else Alert.State.OPEN
     named = {name: parse_digits(request.GET.get(name, "")) for name in ("run", "rule")}
@@ -55,7 +55,7 @@ def one_alert(request: ProjectRequest, key: int) -> Alert:
 @in_project(Action.VIEW)
 @require_safe
 def alert(request: ProjectRequest, alert: int) -> HttpResponse:
-    """What fired, what it means, what shows it, and what to try."""
+    """Show an alert with its condition, its meaning, exemplary rollouts and advice."""
     found = one_alert(request, alert)
     context = {
         "alert": found,
@@ -71,7 +71,7 @@ def alert(request: ProjectRequest, alert: int) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def alert_change(request: ProjectRequest, alert: int) -> HttpResponse:
-    """Acknowledge an alert, leave it for a while, or open it again."""
+    """Acknowledge, snooze or reopen an alert."""
     found = one_alert(request, alert)
     try:
         said = act(found, request.user, request.POST.get("do", ""), request.POST.get("hours", ""))
@@ -84,7 +84,7 @@ def alert_change(request: ProjectRequest, alert: int) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_POST
 def alert_bell(request: ProjectRequest) -> HttpResponse:
-    """Whose alerts the bell tells oneself of, in this project."""
+    """Set which alerts of the project the user is notified of."""
     wanted = request.POST.get("bell", "")
     if wanted not in Bell.values:
         return HttpResponseBadRequest(f"Set bell to one of: {', '.join(Bell.values)}.")

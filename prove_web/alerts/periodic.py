@@ -1,4 +1,4 @@
-"""The pass over runs that happens by itself: for what no event tells of, and what the broker may have lost."""
+"""Periodic evaluation for conditions without events, and recovery of messages that the broker lost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .dispatch import DELIVER
 from .evaluator import watch
 from .models import Delivery, Rule
 
-LATELY = timedelta(minutes=10)  # ended runs that are still looked at: their end may be all that there is to tell
-AT_ONCE = 100  # runs of a pass
-AGAIN = timedelta(hours=1)  # after which a delivery that waits was lost
+LATELY = timedelta(minutes=10)  # ended runs are still evaluated this long, because their end may be the only event
+AT_ONCE = 100  # runs per pass
+AGAIN = timedelta(hours=1)  # age after which a waiting delivery counts as lost
 
 
 def pass_over() -> None:
-    """Watch all runs at work, and those that ended lately; have told again what may be lost."""
+    """Evaluate all active and recently ended runs, and requeue deliveries that may be lost."""
     now = timezone.now()
     recent = Q(job__ended_at__gt=now - LATELY) | ~Q(job__state__in=ENDED) & Q(job__started_at__isnull=False)
     ruled = Rule.objects.filter(enabled=True, removed_at=None).values("project")

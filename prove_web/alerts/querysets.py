@@ -1,4 +1,4 @@
-"""How many alerts stand open, as part of a query about projects."""
+"""Count of open alerts as a query expression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .models import Alert
 
 
 def open_alerts() -> Coalesce:
-    """The number of a project's open alerts."""
+    """Return the number of a project's open alerts."""
     mine = Alert.objects.filter(project=OuterRef("pk")).state(Alert.State.OPEN).order_by()
     counted = mine.values("project").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)

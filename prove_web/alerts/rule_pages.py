@@ -1,4 +1,4 @@
-"""The rules of a project: those there are, ready-made ones to add, and one's own."""
+"""Pages of a project's alert rules: existing rules, presets to add, and custom rules."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from training_worker.prove.alerts.presets import PRESETS, Preset
 from .forms import RuleForm, from_preset, numbered, words
 from .models import Alert, Rule
 
-REMOVED = 10  # of those removed lately that can be put back
+REMOVED = 10  # recently removed rules that can be restored
 
 
 @in_project(Action.VIEW)
 @require_safe
 def alert_rules(request: ProjectRequest) -> HttpResponse:
-    """Every rule with how often it stands open; the ready-made ones that the project does not have."""
+    """Show every rule with its number of open alerts, and the presets that the project has not added."""
     mine = Rule.objects.filter(project=request.project).select_related("made_by")
     rules = list(mine.filter(removed_at=None))
     standing = numbered(Alert.objects.filter(project=request.project).state(Alert.State.OPEN))
@@ -45,7 +45,7 @@ def alert_rules(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def alert_rules_add(request: ProjectRequest) -> HttpResponse:
-    """Add ready-made rules as they are; those that the project has are left as they are."""
+    """Add presets; those that the project already has stay unchanged."""
     wanted = [PRESETS[key] for key in dict.fromkeys(request.POST.getlist("preset")) if key in PRESETS]
     if not wanted:
         messages.error(request, "No rules selected. Select the rules to add.")
@@ -57,7 +57,7 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
 
 @transaction.atomic
 def add_ready_made(project: Project, user: User, wanted: Iterable[Preset]) -> list[Rule]:
-    """The rules that are new; of two who add the same at once, one does."""
+    """Create the rules that are new; the project lock prevents duplicates from concurrent requests."""
     lock_active_project(project)
     kept = set(Rule.objects.filter(project=project, removed_at=None).values_list("preset", flat=True))
     made = [from_preset(project, preset, user) for preset in wanted if preset.key not in kept]
@@ -69,7 +69,7 @@ def add_ready_made(project: Project, user: User, wanted: Iterable[Preset]) -> li
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def alert_rule_new(request: ProjectRequest) -> HttpResponse:
-    """A rule of one's own."""
+    """Create a custom rule."""
     form = RuleForm(request.project, request.POST if request.method == "POST" else None)
     if not form.is_bound or not form.is_valid():
         return render(request, "alerts/rule.html", {"form": form}, status=422 if form.is_bound else 200)
@@ -82,7 +82,7 @@ def alert_rule_new(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def alert_rule(request: ProjectRequest, rule: int) -> HttpResponse:
-    """Change where a rule is on, and from where on it fires."""
+    """Change the scope and threshold of a rule."""
     found = one_rule(request, rule)
     if found.removed_at is not None:
         raise Http404
@@ -98,7 +98,7 @@ def alert_rule(request: ProjectRequest, rule: int) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def alert_rule_switch(request: ProjectRequest, rule: int) -> HttpResponse:
-    """Switch a rule on or off, remove it with its alerts, or put it back."""
+    """Enable, disable, remove (with its alerts) or restore a rule."""
     found = one_rule(request, rule)
     changes = {
         "on": ({"enabled": True}, "is enabled."),

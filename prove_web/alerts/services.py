@@ -1,4 +1,4 @@
-"""What people do about alerts: acknowledge them, leave them for a while, open them again."""
+"""Actions on alerts: acknowledge, snooze, reopen."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SNOOZED = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week"}
 
 
 class NotDone(ValueError):
-    """What nobody can do about an alert; the message says what one can."""
+    """Error for an invalid action; the message lists the valid ones."""
 
 
 def filter_alerts(project: Project, run: int | None = None, rule: int | None = None) -> AlertQuerySet:
-    """The alerts of a project, of a run or a rule."""
+    """Return the alerts of a project, optionally of one run or rule."""
     rows: AlertQuerySet = Alert.objects.filter(project=project)
     rows = rows if run is None else rows.filter(run__number=run)
     return rows if rule is None else rows.filter(rule=rule)
 
 
 def act(alert: Alert, user: User, do: str, hours: str = "") -> str:
-    """Do it; what an alert is from now on, in words. Raises NotDone."""
+    """Apply an action and return a description of the new state. Raises NotDone."""
     now = timezone.now()
     changes: dict[str, Any] = {"acknowledged_at": None, "acknowledged_by": None, "snoozed_until": None}
     match do, hours:

@@ -1,7 +1,7 @@
-"""Going out to an address that a user gave: to public hosts alone, and to the very address that was looked at.
+"""HTTP client for user-supplied URLs, restricted to public hosts (SSRF protection).
 
-The one decision is made where the connection is opened, on what the name resolves to, so that no way to write an
-address, and no name that resolves anew, leads past it.
+The check happens when the connection is opened, on the resolved address, which is also the address connected to.
+Neither unusual URL spellings nor DNS rebinding can bypass it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DEFAULT = {"http": 80, "https": 443}
 
 
 class Refused(Exception):
-    """An address that nothing is sent to; the message says why."""
+    """Error for a URL that must not be requested; the message says why."""
 
 
 def parsed(text: str) -> httpx2.URL:
-    """An address as it will be used. Raises Refused for one that is refused whatever its name resolves to."""
+    """Parse a URL. Raises Refused if it is invalid regardless of what its host resolves to."""
     try:
         url = httpx2.URL(text)
     except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError):
@@ -35,7 +35,7 @@ def parsed(text: str) -> httpx2.URL:
 
 
 def checked(url: httpx2.URL) -> None:
-    """Raises Refused for what can be told from the address alone."""
+    """Check what can be decided from the URL alone. Raises Refused."""
     if url.scheme not in DEFAULT or not url.host:
         raise Refused("The URL must start with https:// or http:// and name a host.")
     if not HOST.fullmatch(url.raw_host):
@@ -52,13 +52,13 @@ def port_of(url: httpx2.URL) -> int:
 
 
 def listed(url: httpx2.URL) -> bool:
-    """Whether the operator named the host, or the host with this port (PROVE_WEBHOOK_HOSTS)."""
+    """Return whether the operator allowed the host, or the host with this port (PROVE_WEBHOOK_HOSTS)."""
     host, port = url.host.lower().rstrip("."), port_of(url)
     return f"{host}:{port}" in settings.WEBHOOK_HOSTS or (host in settings.WEBHOOK_HOSTS and port in PORTS)
 
 
 def address_of(url: httpx2.URL) -> str:
-    """An address of the host, all of which must be public unless the operator named it. Raises Refused, OSError."""
+    """Resolve the host; all addresses must be public unless the operator allowed it. Raises Refused, OSError."""
     host = url.host
     found = socket.getaddrinfo(host, port_of(url), type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
@@ -70,7 +70,7 @@ def address_of(url: httpx2.URL) -> str:
 
 
 class Guarded(httpx2.HTTPTransport):
-    """Looks at each request's host before it connects; the certificate is still checked against the name."""
+    """A transport that checks each request's host before connecting; TLS still verifies the host name."""
 
     def __init__(self) -> None:
         super().__init__(trust_env=False, retries=0)
@@ -88,6 +88,6 @@ class Guarded(httpx2.HTTPTransport):
 
 
 def client(seconds: float) -> httpx2.Client:
-    """A client for one request: no redirects, no proxy, and so many seconds for each thing it waits for."""
+    """Return a client for one request, without redirects or proxy, with a timeout in seconds for each I/O operation."""
     limits: dict[str, Any] = {"timeout": seconds, "follow_redirects": False, "trust_env": False}
     return httpx2.Client(transport=Guarded(), **limits)

@@ -1,4 +1,4 @@
-"""What alerts have done on the queue `web`."""
+"""Celery tasks of alerts, on the queue `web`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from prove_web.celery import app
 
 from .dispatch import DELIVER, WATCH, begun
 
-FIRST, LONGEST, TRIES = 15, 900, 6  # seconds before the first try after one that failed, at most, and how many
+FIRST, LONGEST, TRIES = 15, 900, 6  # seconds before the first retry, maximum delay, and number of retries
 
 
 @app.task(name=WATCH)
 def watch(job: str) -> None:
-    """Hold the rules against the run of a job."""
+    """Evaluate the rules on the run of a job."""
     close_old_connections()
     from prove_web.experiments.models import Run
 
@@ -30,7 +30,7 @@ def watch(job: str) -> None:
 
 @app.task(name="prove_web.alerts.pass")
 def pass_over() -> None:
-    """Look at what nobody reports: silence, the disk, jobs that were lost, what was not told yet."""
+    """Check conditions without events: silence, disk space, lost jobs and undelivered messages."""
     close_old_connections()
     from .periodic import pass_over as over
 
@@ -39,7 +39,7 @@ def pass_over() -> None:
 
 @app.task(name=DELIVER, bind=True, max_retries=TRIES)
 def deliver(self: Any, delivery: int) -> None:
-    """Tell a webhook; again later if that fails in a way that may pass."""
+    """Deliver to a webhook, and retry after a temporary failure."""
     close_old_connections()
     from .webhook_delivery import NotNow
     from .webhook_delivery import deliver as told

@@ -1,4 +1,4 @@
-"""The addresses of alerts, beneath /<organisation>/<project>/."""
+"""URLs of alerts under /<organisation>/<project>/."""
 
 from django.urls import path
 

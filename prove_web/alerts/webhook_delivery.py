@@ -1,4 +1,4 @@
-"""Telling a webhook of an alert: what is sent, how it is signed, and what is made of the answer."""
+"""Webhook deliveries: payload, signature, and handling of the response."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from django.utils import timezone
 from .models import Delivery, Webhook
 from .ssrf import Refused, client
 
-SECONDS, ALTOGETHER = 5.0, 15.0  # for each thing that is waited for, and for all of it
-AGAIN = {408, 425, 429}  # beside 500 and above: answers after which one tries again
+SECONDS, ALTOGETHER = 5.0, 15.0  # timeout per I/O operation and in total, in seconds
+AGAIN = {408, 425, 429}  # status codes that are retried, besides 500 and above
 STATE = Delivery.State
 
 
 class NotNow(Exception):
-    """A delivery that failed in a way that may pass; the message says how."""
+    """Error for a delivery that failed temporarily; the message says how."""
 
 
 def new_secret() -> str:
@@ -30,7 +30,7 @@ def new_secret() -> str:
 
 
 def deliver(key: int, last: bool = False) -> None:
-    """Send one delivery that waits, and keep what came of it. Raises NotNow when there is to be another try."""
+    """Send a waiting delivery and store the result. Raises NotNow if it should be retried."""
     found = Delivery.objects.select_related(
         "webhook", "alert__rule", "alert__run", "alert__project__organisation"
     ).filter(pk=key, state=STATE.WAITING, webhook__removed_at=None)
@@ -59,11 +59,14 @@ def deliver(key: int, last: bool = False) -> None:
 
 
 def sent(delivery: Delivery) -> int:
-    """Send it; the answer's status. Nothing of the answer's body is read. Raises Refused, httpx2.HTTPError, OSError."""
+    """Send a request and return the status code; the response body is not read.
+
+    Raises Refused, httpx2.HTTPError, OSError.
+    """
     hook = delivery.webhook
     body = json.dumps(content(delivery), ensure_ascii=False).encode()
     with client(SECONDS) as http:
-        guard = Timer(ALTOGETHER, http.close)  # for one who answers a byte at a time
+        guard = Timer(ALTOGETHER, http.close)  # for servers that respond one byte at a time
         guard.daemon = True
         guard.start()
         try:
@@ -74,7 +77,7 @@ def sent(delivery: Delivery) -> int:
 
 
 def headers(hook: Webhook, delivery: int, body: bytes) -> dict[str, str]:
-    """The signature is HMAC-SHA256, with the secret, of the timestamp, a full stop and the body."""
+    """Return the headers; the signature is HMAC-SHA256 with the secret over timestamp, full stop and body."""
     at = str(int(time.time()))
     return {
         "Content-Type": "application/json",
@@ -90,7 +93,7 @@ def signature(secret: str, at: str, body: bytes) -> str:
 
 
 def content(delivery: Delivery) -> dict[str, Any]:
-    """What is told, in the webhook's format."""
+    """Return the payload in the webhook's format."""
     alert, hook = delivery.alert, delivery.webhook
     if alert is None:
         words = f"Test of the PROVE Studio webhook “{hook}”. Nothing is wrong."
@@ -115,5 +118,5 @@ def content(delivery: Delivery) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Text in which a chat finds no mark-up and no mention."""
+    """Escape text so that a chat client sees no markup or mentions."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""The webhooks of a project, for its owner: added, tried, switched off; what they were told and how that went."""
+"""Webhook pages of a project for its owners: add, test, enable, disable, and the delivery log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PER_PAGE, REMOVED = 25, 10
 @in_project(Action.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhooks(request: ProjectRequest) -> HttpResponse:
-    """Those there are, and the form that adds one; its secret is shown once, in the answer."""
+    """Show the webhooks or add one; the response to adding shows the secret once."""
     form = WebhookForm(request.POST if request.method == "POST" else None)
     fresh = None
     if form.is_bound and form.is_valid():
@@ -39,7 +39,7 @@ def webhooks(request: ProjectRequest) -> HttpResponse:
 
 
 def added(request: ProjectRequest, form: WebhookForm) -> Webhook:
-    """The webhook of a form that is valid, with a secret of its own."""
+    """Create the webhook of a valid form with a new secret."""
     form.instance.project, form.instance.made_by = request.project, request.user
     form.instance.secret, form.instance.origin = new_secret(), request.build_absolute_uri("/")[:200].rstrip("/")
     made: Webhook = form.save()
@@ -47,7 +47,7 @@ def added(request: ProjectRequest, form: WebhookForm) -> Webhook:
 
 
 def test(hook: Webhook) -> Delivery:
-    """Have it told that this is a test."""
+    """Queue a test delivery."""
     made: Delivery = Delivery.objects.create(webhook=hook)
     send(made.pk)
     return made
@@ -56,7 +56,7 @@ def test(hook: Webhook) -> Delivery:
 @in_project(Action.MANAGE)
 @require_safe
 def webhook(request: ProjectRequest, hook: int) -> HttpResponse:
-    """One webhook: everything it was told."""
+    """Show one webhook with all its deliveries."""
     found = one_hook(request, hook)
     if found.removed_at is not None:
         raise Http404
@@ -68,7 +68,7 @@ def webhook(request: ProjectRequest, hook: int) -> HttpResponse:
 @in_project(Action.MANAGE)
 @require_POST
 def webhook_change(request: ProjectRequest, hook: int) -> HttpResponse:
-    """Send a test, switch it on or off, remove it, or put it back."""
+    """Send a test, enable, disable, remove or restore a webhook."""
     found = one_hook(request, hook)
     match request.POST.get("do"):
         case "test":

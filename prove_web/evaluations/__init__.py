@@ -1,1 +1,1 @@
-"""Evaluations of models on benchmarks: their reports, their items, and models side by side."""
+"""Evaluations of models on benchmarks: reports, items and comparisons."""

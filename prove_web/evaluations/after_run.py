@@ -1,6 +1,6 @@
-"""The evaluations that a run is followed by: made with the run itself, each waiting for the run's job to end well.
+"""Evaluations queued together with a run, each waiting for the run's job to succeed.
 
-So none is made twice and none is forgotten, whatever is killed when: the queue knows them all from the beginning.
+Because they are created with the run, none is duplicated or lost if a process is killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .policies import LAST, Origin, of_dataset, resolve_model_name
 
 
 def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit: int | None) -> list[Evaluation]:
-    """Of the run's best and last checkpoint; of the last alone where none is measured while it trains."""
+    """Queue evaluations of the run's best and last checkpoint; only the last if it has no held-out evaluation."""
     sources = [Origin(run, checkpoint) for checkpoint in ((BEST, LAST) if measures(run) else (LAST,))]
     return [
         launch(run.project, user, title_of(str(source), KNOWN[name], {}), spec_of(source, name, limit), source, run.job)
@@ -31,9 +31,9 @@ def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit
 
 
 def measures(run: Run) -> bool:
-    """Whether it looks at held-out worlds while it trains, and has some to look at."""
+    """Return whether the run has held-out evaluations during training."""
     asked = run.config.get("evaluate_every") and run.config.get("held_out")
-    shared = run.config.get("sharding") in SPREAD  # no process has the whole model, and none measures
+    shared = run.config.get("sharding") in SPREAD  # no process has the whole model, so none evaluates
     return bool(asked) and not shared and run.dataset.trajectories.filter(split="held_out").exists()
 
 

@@ -1,4 +1,4 @@
-"""Evaluations as lists show them: with the interval of the overall score, and how long they took."""
+"""Annotated evaluation querysets for lists: interval of the overall score, and duration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .models import Evaluation
 
 
 def listed(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """With `low`, `high` and `took`; their large reports are not read."""
+    """Annotate with `low`, `high` and `took`; the large reports are not read."""
     overall = KeyTransform("overall", KeyTransform("report", "job__result"))
     ended = Coalesce(F("job__ended_at"), Now())
     return (

@@ -1,4 +1,4 @@
-"""Two evaluations of one benchmark set beside each other, and one item of both with its two conversations."""
+"""Comparison of two evaluations of one benchmark, and of their conversations for one item."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIFFERS = Chip("First difference", "warn", "The first call that differs between 
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_compare(request: ProjectRequest, evaluation: int) -> HttpResponse:
-    """`?with=` is the number of the other one, which counts as before; without it one may choose."""
+    """Compare with the evaluation of number `?with=`, which counts as before; without it show the choices."""
     second = evaluation_of(request.project, evaluation)
     context: dict[str, Any] = {"evaluation": second, "title": title_of(second.benchmark), "choices": choices(second)}
     asked = request.GET.get("with", "")
@@ -49,7 +49,7 @@ def evaluation_compare(request: ProjectRequest, evaluation: int) -> HttpResponse
 
 
 def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
-    """Raises NotComparable."""
+    """Return the comparison. Raises NotComparable."""
     if first.pk == second.pk:
         raise NotComparable("An evaluation cannot be compared with itself. Choose another one.")
     require_comparable(identity_of(first), identity_of(second))
@@ -59,7 +59,7 @@ def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_beside(request: ProjectRequest, evaluation: int, twin: int, line: int) -> HttpResponse:
-    """An item of an evaluation beside the same item of another, which counts as before."""
+    """Show an item of an evaluation next to the same item of another, which counts as before."""
     second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, twin)
     row = item_at(second, line)
     earlier = first.items.filter(item=row.item).first() if first.benchmark == second.benchmark else None
@@ -76,7 +76,7 @@ def evaluation_beside(request: ProjectRequest, evaluation: int, twin: int, line:
 
 
 def read(row: EvaluationItem) -> Result | str:
-    """Or why there is none to be read."""
+    """Return the item's result, or why it cannot be read."""
     try:
         return result_of(row)
     except NoConversation as why:
@@ -94,7 +94,7 @@ def side(row: EvaluationItem, told: Result | str, key: str) -> dict[str, Any]:
 
 
 def parting(first: Sequence[Any], second: Sequence[Any]) -> int | None:
-    """The position of the first call that differs, or that only one of them makes; None where all are equal."""
+    """Return the index of the first differing or missing call; None where all are equal."""
     return parted([same(one.call) for one in first], [same(one.call) for one in second])
 
 
@@ -103,7 +103,7 @@ def same(call: ToolCall) -> tuple[str, Any]:
 
 
 def marked(turns: Sequence[Turn], at: int | None) -> list[Turn]:
-    """The turns, with the call at this position marked."""
+    """Return the turns with the call at this position marked."""
 
     def mark(call: CallCard) -> CallCard:
         return replace(call, chips=(DIFFERS, *call.chips)) if call.position == at else call
@@ -112,7 +112,7 @@ def marked(turns: Sequence[Turn], at: int | None) -> list[Turn]:
 
 
 def around(first: Evaluation, second: Evaluation, row: EvaluationItem) -> dict[str, Any]:
-    """The flipped items before and after this one, by their lines."""
+    """Return the previous and next flipped items by their lines."""
     sides = [dict(one.items.values_list("item", "value")) for one in (first, second)]
     lines = [
         line

@@ -1,4 +1,4 @@
-"""The page of one evaluation: how it stands, what it found beside the paper's figures, how items failed, each item."""
+"""The page of one evaluation: state, scores next to the paper's, failure categories and items."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .models import Evaluation
 from .querysets import choices, evaluation_of
 from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, sum_lines, title_of
 
-# How items failed: a row for each kind of failure, with how many of each category.
+# Failure table: a row per kind of failure with its count in each category.
 
 
 @dataclass(frozen=True)
 class Cell:
-    """How many items of a category failed this way; `heat`, 0 to 100, is that beside the most of any cell."""
+    """Number of a category's items with this failure; `heat`, 0 to 100, is relative to the largest cell."""
 
     category: str
     count: int
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Failure:
-    """A kind of failure; `width` is its count beside that of the most frequent, `share` beside all, in percent."""
+    """A kind of failure; `width` is relative to the most frequent kind, `share` to all failures, in percent."""
 
     kind: str
     count: int
@@ -50,7 +50,7 @@ class Failure:
 
 
 def failures_of(evaluation: Evaluation, categories: list[str]) -> list[Failure]:
-    """The most frequent first; one query."""
+    """Return the failures, most frequent first, in one query."""
     failed = evaluation.items.order_by().filter(passed=False).values_list("failure", "category")
     counts = {(kind, category): n for kind, category, n in failed.annotate(Count("id"))}
     totals = Counter[str]()
@@ -78,7 +78,7 @@ SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
-    """The page; to htmx only what changes of it. `?beside=` is the paper's model whose figures are marked."""
+    """Show the page, or for htmx only its changing part. `?beside=` is the paper's model to compare with."""
     found = evaluation_of(request.project, evaluation)
     context = moving(found, request.GET.get("beside", ""))
     if request.htmx:
@@ -121,7 +121,7 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
 
 
 def cost(evaluation: Evaluation) -> dict[str, Any]:
-    """What its items took together, and each on average; empty before the first has ended."""
+    """Return the total and mean cost of the items; empty before the first has finished."""
     names = ("steps", "calls", "tokens", "seconds")
     sums = evaluation.items.order_by().aggregate(items=Count("id"), **{name: Sum(name) for name in names})
     items = sums.pop("items")
@@ -129,7 +129,7 @@ def cost(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def facts(evaluation: Evaluation, report: Report | None) -> list[tuple[str, Any]]:
-    """What was evaluated on what, and how it was asked."""
+    """Return the evaluated model, benchmark and settings as (label, value)."""
     spec = evaluation.job.spec
     told = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "unknown")]
     told.append(("Model", evaluation.model or "unknown"))

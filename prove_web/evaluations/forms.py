@@ -1,4 +1,4 @@
-"""The form of an evaluation: a policy, a benchmark with its own options, and how many of its items are asked how."""
+"""Evaluation form: policy, benchmark with its options, and item selection."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
 
 
 def missing(one: Known) -> str:
-    """What a benchmark needs and does not have here, and how to get it; "" for one that is ready."""
+    """Return what a benchmark lacks here and how to install it; "" if it is ready."""
     return one.missing(Path(settings.PROVE_DATA) / "benchmarks")
 
 
 class EvaluationForm(forms.Form):
-    """Of one benchmark: its categories and options are fields."""
+    """The form for one benchmark, with fields for its categories and options."""
 
     benchmark = forms.ChoiceField(choices=[(one.name, one.title) for one in KNOWN.values()], widget=forms.RadioSelect)
     policy = PolicyField(help_text="A model of the configured folders, a checkpoint of a run, or an endpoint.")
@@ -110,7 +110,7 @@ class EvaluationForm(forms.Form):
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the worker is asked to do."""
+        """Return the job specification for the worker."""
         given, policy = self.cleaned_data, self.cleaned_data["policy"]
         asked = resolve_model_name(policy, given["model"], origin(self.project, policy))
         found: dict[str, Any] = {"project": self.project.pk, "benchmark": self.known.name, "style": given["style"]}
@@ -130,13 +130,13 @@ class EvaluationForm(forms.Form):
 
     @property
     def title(self) -> str:
-        """What it is called: as was typed, or what is evaluated on what."""
+        """Return the name as typed, or one generated from the model and benchmark."""
         whose = origin(self.project, self.cleaned_data["policy"])
         return self.cleaned_data["name"] or title_of(str(whose) or self.spec.get("model", ""), self.known, self.spec)
 
 
 def resolve_servers(typed: str, project: Project, policy: str) -> str:
-    """The option: as typed; "" for all of them; where it is left empty, those that the policy was trained on."""
+    """Return the `servers` option: as typed, "" for "all", or by default the policy's training servers."""
     return "" if typed.lower() == ALL else typed or trained_on(project, policy)
 
 
@@ -149,19 +149,19 @@ def option_field(option: Option, project: Project) -> forms.Field:
 
 
 def title_of(what: str, known: Known, spec: dict[str, Any]) -> str:
-    """`Run 3, best checkpoint, on BFCL multi-turn`, as far as it fits."""
+    """Return a title such as `Run 3, best checkpoint, on BFCL multi-turn`, truncated to 80 characters."""
     what = what or {"oracle": "Ground truth", "silent": "Silent baseline"}.get(spec["source"], "Model")
     text = f"{what} on {known.title}"
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def copied(evaluation: Evaluation) -> dict[str, Any]:
-    """What a new evaluation begins with that is to be like this one."""
+    """Return the initial form values for a copy of this evaluation."""
     spec = evaluation.job.spec
     folder = spec.get("source") == "folder"
     found = {name: spec[name] for name in ("style", "categories", "limit", "trials", "temperature") if name in spec}
     left = of_run(evaluation.project, str(evaluation.run.number), evaluation.checkpoint) if evaluation.run else ""
     found |= {"policy": left or spec.get("policy", "") if folder else f"{SOURCE}{spec.get('source')}"}
     found |= {} if folder else {"endpoint": spec.get("url", ""), "model": spec.get("model", "")}
-    everywhere = {OPTION + "servers": ALL}  # which a copy says, as an empty field means those of the policy
+    everywhere = {OPTION + "servers": ALL}  # explicit in a copy, because an empty field means the policy's servers
     return everywhere | found | {OPTION + name: value for name, value in spec.get("options", {}).items()}

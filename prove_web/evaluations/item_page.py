@@ -1,4 +1,4 @@
-"""One item of an evaluation: its conversation, the benchmark's verdict, its cost, and the same item elsewhere."""
+"""The page of one evaluation item: conversation, verdict, cost, and the same item in other evaluations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def item_at(evaluation: Evaluation, line: int) -> EvaluationItem:
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_item(request: ProjectRequest, evaluation: int, line: int) -> HttpResponse:
-    """`line` counts from 0. The query narrows and sorts what previous and next lead through."""
+    """Show an item; `line` counts from 0. The query filters and sorts the items that previous and next step through."""
     found = evaluation_of(request.project, evaluation)
     row = item_at(found, line)
     narrowed = filtered(found, request.GET)
@@ -55,7 +55,7 @@ def evaluation_item(request: ProjectRequest, evaluation: int, line: int) -> Http
 
 
 def neighbours(lines: list[int], line: int) -> dict[str, Any]:
-    """The lines before and after one, its place from 1 and how many there are; no place for one that is not there."""
+    """Return the previous and next line, the position from 1 (None if missing) and the count."""
     at = lines.index(line) if line in lines else None
     return {
         "earlier": lines[at - 1] if at else None,
@@ -66,7 +66,7 @@ def neighbours(lines: list[int], line: int) -> dict[str, Any]:
 
 
 def trials(row: EvaluationItem) -> list[EvaluationItem]:
-    """All trials of its task, where there are several."""
+    """Return all trials of the item's task if there are several."""
     task = task_of(row.item)
     near = row.evaluation.items.filter(item__startswith=task)
     found = sorted((one for one in near if task_of(one.item) == task), key=lambda one: (len(one.item), one.item))
@@ -74,7 +74,7 @@ def trials(row: EvaluationItem) -> list[EvaluationItem]:
 
 
 def elsewhere(row: EvaluationItem) -> list[EvaluationItem]:
-    """The same item in other evaluations that compare, the newest first."""
+    """Return the same item in other comparable evaluations, newest first."""
     comparable = [one for one in others(row.evaluation) if not why_not(one, row.evaluation)]
     by_key = {one.pk: one for one in comparable}
     found = list(EvaluationItem.objects.filter(evaluation__in=by_key, item=row.item).order_by("-evaluation__number"))

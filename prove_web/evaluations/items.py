@@ -1,4 +1,4 @@
-"""The items of an evaluation: narrowed, sorted and paged by the address."""
+"""Item list of an evaluation with filters, sorting and paging."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SORTS = {key: (key,) for key, _ in COLUMNS} | {"outcome": ("passed", "failure")}
 
 
 class ItemFilter(django_filters.FilterSet):
-    """Bound to a query string. What makes no sense in it narrows nothing."""
+    """A filter bound to a query string; invalid values do not filter."""
 
     q = django_filters.CharFilter(
         label="Search",
@@ -60,7 +60,7 @@ class ItemFilter(django_filters.FilterSet):
         return rows.filter(passed=value == "passed")
 
     def offer(self, **choices: list[str]) -> None:
-        """What the fields that know no values of their own let people choose from."""
+        """Set the choices of the fields that have no fixed values."""
         for name, values in choices.items():
             asked = self.data.get(name, "")
             known = [*values, *([asked] if asked and asked not in values else [])]
@@ -74,7 +74,7 @@ class ItemFilter(django_filters.FilterSet):
 
     @property
     def ordered(self) -> QuerySet[EvaluationItem]:
-        """As they ended, where nothing else is asked for."""
+        """Return the items in the requested order, by default in order of completion."""
         fields = SORTS.get(self.sort.removeprefix("-"), ())
         orders = [F(name).desc() if self.sort.startswith("-") else F(name).asc() for name in fields]
         return self.qs.order_by(*orders, "id")
@@ -85,7 +85,7 @@ class ItemFilter(django_filters.FilterSet):
 
     @property
     def address(self) -> str:
-        """The query string that says the same, without what is empty and without the page."""
+        """Return the equivalent query string without empty values and without the page."""
         return tidy({name: value for name, value in self.data.items() if name in (*self.filters, "sort")})
 
 
@@ -94,7 +94,7 @@ def filtered(evaluation: Evaluation, query: QueryDict) -> ItemFilter:
 
 
 def listed(evaluation: Evaluation, query: QueryDict, categories: list[str], failures: list[str]) -> dict[str, Any]:
-    """What the list of items shows; two queries."""
+    """Return the context of the item list, in two queries."""
     found = filtered(evaluation, query)
     found.offer(category=categories, failure=failures)
     return {
@@ -108,9 +108,9 @@ def listed(evaluation: Evaluation, query: QueryDict, categories: list[str], fail
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_items(request: ProjectRequest, evaluation: int) -> HttpResponse:
-    """The list alone, to htmx; anybody else is led to the page that it is on.
+    """Return the item list for htmx; redirect other requests to the page that contains it.
 
-    With `now`, the page asks for what it shows already, as it is now, and its address stays.
+    With `now`, the page refreshes its current list, and its address stays unchanged.
     """
     found = evaluation_of(request.project, evaluation)
     query = tidy({name: value for name, value in request.GET.dict().items() if name != "now"})

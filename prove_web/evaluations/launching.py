@@ -1,4 +1,4 @@
-"""Launching an evaluation: the form, and the evaluation with its job, which are made together or not at all."""
+"""Launching an evaluation: the form, and the atomic creation of the evaluation and its job."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ LISTS = ("categories",)
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def evaluation_new(request: ProjectRequest) -> HttpResponse:
-    """`?benchmark=`, `?run=3&checkpoint=best` (or last, or a step), `?policy=` and `?clone=` say what it begins with.
+    """Show the evaluation form or launch an evaluation.
 
-    A POST with `fill` launches nothing: it gives back what was typed, with the fields of the benchmark that is chosen.
+    `?benchmark=`, `?run=3&checkpoint=best` (or last, or a step), `?policy=` and `?clone=` set initial values. A POST
+    with `fill` launches nothing and redraws the form with the fields of the selected benchmark.
     """
     project = request.project
     if request.method == "POST" and "fill" in request.POST:
@@ -55,7 +56,7 @@ def evaluation_new(request: ProjectRequest) -> HttpResponse:
 
 
 def chosen(data: Any) -> str:
-    """The benchmark that is asked for; or the first that is ready, or the first."""
+    """Return the requested benchmark, else the first that is ready, else the first."""
     wanted = str(data.get("benchmark", ""))
     ready = [one.name for one in KNOWN.values() if not missing(one)]
     return wanted if wanted in KNOWN else [*ready, *KNOWN][0]
@@ -89,8 +90,8 @@ def launch(
     source: Origin,
     after: Job | None = None,
 ) -> Evaluation:
-    """The evaluation with the project's next number; its job goes to the queue once both are stored."""
-    lock_active_project(project)  # two people at once get two numbers
+    """Create the evaluation with the project's next number; its job is queued on commit."""
+    lock_active_project(project)  # so that concurrent launches get different numbers
     number = (Evaluation.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
     job = Job.objects.create(project=project, kind=Kind.EVALUATE, title=name, spec=spec, after=after, created_by=user)
     evaluation = Evaluation.objects.create(

@@ -1,4 +1,4 @@
-"""The leaderboards of a project: each benchmark with its best, and one of them with the paper's rows beside ours."""
+"""Leaderboard pages of a project: all benchmarks with their best models, and one benchmark next to the paper's rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .reports import title_of
 
 @dataclass(frozen=True)
 class Slope:
-    """A model before and after training, overall and in percent, on a line from 0 to 100."""
+    """Overall scores of a model before and after training, in percent, as a line on a 0 to 100 axis."""
 
     name: str
     before: float
@@ -39,7 +39,7 @@ class Slope:
 
     @property
     def tone(self) -> str:
-        """Whether it is better or worse after training, beyond chance."""
+        """Return good or bad where the change is significant, else even."""
         return self.difference.tone() if self.difference else "even"
 
     @property
@@ -53,7 +53,7 @@ class Slope:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A benchmark on the page of all: its newest board's first, and the paper's best."""
+    """A benchmark in the overview: the first entry of its newest board, and the paper's best."""
 
     name: str
     title: str
@@ -64,7 +64,7 @@ class Entry:
 
 
 def names_of(found: Sequence[Evaluation]) -> list[str]:
-    """The benchmarks there are, then the paper's, then any other that was evaluated."""
+    """Return the known benchmarks, then the paper's, then any other that was evaluated."""
     return list(dict.fromkeys((*KNOWN, *published_scores.BENCHMARKS, *(one.benchmark for one in found))))
 
 
@@ -92,7 +92,7 @@ def entry(name: str, found: list[Evaluation]) -> Entry:
 @in_project(Action.VIEW)
 @require_safe
 def leaderboard(request: ProjectRequest, benchmark: str) -> HttpResponse:
-    """`?sort=` is a column, with a minus before it the highest first."""
+    """Show a leaderboard; `?sort=` is a column, descending with a leading minus."""
     found = ended(request.project, benchmark)
     if not found and benchmark not in (*KNOWN, *published_scores.BENCHMARKS):
         raise Http404(f"Unknown benchmark {benchmark!r}.")
@@ -123,7 +123,7 @@ def headings(columns: Sequence[str], sort: str) -> list[dict[str, Any]]:
 
 
 def sorted_rows(rows: Sequence[published_scores.Row], sort: str) -> list[published_scores.Row]:
-    """Order the paper's rows by the same column, by the overall score if none is named; what lacks it comes last."""
+    """Sort the paper's rows by the same column, by default the overall score; rows without it come last."""
     sort = sort or f"-{published_scores.OVERALL}"
     name = sort.removeprefix("-")
     there = [one for one in rows if name in one.scores]
@@ -136,13 +136,13 @@ def row_cells(row: published_scores.Row, columns: Sequence[str]) -> dict[str, An
 
 
 def variants(benchmark: str) -> list[tuple[str, str, float, float]]:
-    """The paper's other trainings: (model, what, score, change)."""
+    """Return the paper's other training variants as (model, variant, score, change)."""
     told = published_scores.variants() if benchmark in published_scores.BENCHMARKS else ()
     return [(one.model, one.what, one.scores[benchmark], one.change[benchmark]) for one in told]
 
 
 def ours(path: Any, shown: Sequence[Board]) -> list[Slope]:
-    """What each trained model gained over the model that its run started from, where both were evaluated."""
+    """Return each trained model's change from its initial model, where both were evaluated."""
     slopes = []
     for one in (one for board in shown for one in board.standings):
         if one.overall and one.base and one.base.scored:

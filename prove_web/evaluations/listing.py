@@ -1,4 +1,4 @@
-"""The evaluations of a project as a table: searched, filtered, sorted; the address is the state."""
+"""Evaluations table of a project with search, filters and sorting; the state is in the query string."""
 
 from __future__ import annotations
 
@@ -104,6 +104,6 @@ def heading(key: str, title: str, sort: str) -> dict[str, Any]:
 
 
 def counts(evaluations: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """How many items of each were run so far, and how many of them passed, in one query."""
+    """Return the numbers of run and passed items by evaluation, in one query."""
     rows = EvaluationItem.objects.filter(evaluation__in=evaluations).order_by().values("evaluation")
     return {row["evaluation"]: row for row in rows.annotate(run=Count("id"), passed=Count("id", filter=Q(passed=True)))}

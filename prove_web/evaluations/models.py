@@ -1,4 +1,4 @@
-"""Evaluations, and what became of each of their items."""
+"""Evaluations and their item results."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from prove_web.live.models import Job
 
 
 class Evaluation(models.Model):
-    """A policy on a benchmark. `job.spec` says what is asked (see training_worker/prove/benchmarks/request.py).
+    """A policy on a benchmark. `job.spec` is the request (see training_worker/prove/benchmarks/request.py).
 
-    `job.result`, once it is done, holds the report ("report") and the folder of results ("folder", relative to that of
-    the site). `run` and `checkpoint` ("best", "last" or a step) say where the policy comes from, if a run left it.
-    `benchmark`, `version`, `settings` and `model` are those of its identity, as far as they are known yet.
+    `job.result`, once it is done, holds the report ("report") and the results folder ("folder", relative to the site's
+    data folder). `run` and `checkpoint` ("best", "last" or a step) name the policy's origin if it comes from a run.
+    `benchmark`, `version`, `settings` and `model` are those of the evaluation's identity, as far as known.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="evaluations")
@@ -27,7 +27,7 @@ class Evaluation(models.Model):
     model = models.CharField(max_length=200, blank=True)
     run = models.ForeignKey(Run, models.SET_NULL, null=True, blank=True, related_name="evaluations")
     checkpoint = models.CharField(max_length=20, blank=True)
-    overall = models.FloatField(null=True)  # 0 to 1, of the report; null until every category has a score
+    overall = models.FloatField(null=True)  # 0 to 1, from the report; null until every category has a score
     job = models.OneToOneField(Job, models.CASCADE, related_name="evaluation")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -44,10 +44,9 @@ class Evaluation(models.Model):
 
 
 class EvaluationItem(models.Model):
-    """An item that was run, in short; its conversation is line `line` (from 0) of items.jsonl in the folder of results.
+    """Summary of an item that was run; its conversation is line `line` (from 0) of items.jsonl in the results folder.
 
-    `value`, 0 to 1, is what it counts; `failure` is "" when it passed. `goal_success` is null where nobody measured
-    it.
+    `value`, 0 to 1, is its score; `failure` is "" when it passed. `goal_success` is null where it was not measured.
     """
 
     evaluation = models.ForeignKey(Evaluation, models.CASCADE, related_name="items")
@@ -70,5 +69,5 @@ class EvaluationItem(models.Model):
 
     @property
     def failure_title(self) -> str:
-        """The kind of failure in words."""
+        """Return the kind of failure in words."""
         return self.failure.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Two evaluations paired task by task, as pages show it: by category, with what flipped each way."""
+"""Paired comparison of two evaluations for pages: by category, with the flipped tasks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from training_worker.prove.trajectory import Rollout
 from .models import Evaluation, EvaluationItem
 
 UNREAD = Rollout(example="", transcript=(), calls=(), end="answered", reward=None)
-CLEAR = 0.05  # the p-value below which a difference is called one
+CLEAR = 0.05  # significance level
 
 Rows = Mapping[str, EvaluationItem]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A category, or all tasks that both ran, in percent; `same_passed` and `same_failed` did not flip.
+    """A category, or all common tasks, in percent; `same_passed` and `same_failed` did not flip.
 
-    `goals` is the goal success of both, each None where it was not measured.
-
-    The places are those of the difference and its interval in a picture 100 wide.
+    `goals` is the goal success of both, None where it was not measured. The x values are positions of the difference
+    and its interval on a scale of 0 to 100.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Pair:
 
     @property
     def parts(self) -> list[tuple[str, str, int, float]]:
-        """(key, title, count, percent of all) of what became of the tasks."""
+        """Return (key, title, count, percent of all) by outcome of the tasks."""
         told = (
             ("passed", "passed by both", self.same_passed),
             ("gained", "improved", self.gained),
@@ -69,7 +68,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Flip:
-    """A task that is worth more or less the second time: both values, 0 to 1, and a trial in which the two differ."""
+    """A task with a changed score: both values, 0 to 1, and a trial in which the two differ."""
 
     task: str
     category: str
@@ -80,7 +79,7 @@ class Flip:
 
     @property
     def graded(self) -> bool:
-        """Whether passed and failed do not say all."""
+        """Return whether a score is other than 0 or 1."""
         return not {self.before, self.after} <= {0.0, 1.0}
 
 
@@ -95,7 +94,7 @@ class Comparison:
 
     @property
     def has_goals(self) -> bool:
-        """Whether goal success was measured on either side."""
+        """Return whether goal success was measured on either side."""
         return any(share is not None for share in self.whole.goals)
 
 
@@ -104,7 +103,7 @@ def rows_of(evaluation: Evaluation) -> dict[str, EvaluationItem]:
 
 
 def as_result(row: EvaluationItem) -> Result:
-    """What a comparison needs of a result; the conversation stays in its file."""
+    """Return the fields of a result needed for comparison, without loading its conversation."""
     rollout = replace(UNREAD, goal_success=row.goal_success)
     return Result(
         item=row.item, category=row.category, passed=row.passed, score=row.value, rollout=rollout, steps=row.steps
@@ -112,7 +111,10 @@ def as_result(row: EvaluationItem) -> Result:
 
 
 def compared(first: Rows, second: Rows, order: Sequence[str] = ()) -> Comparison:
-    """Categories in this order, any other after them. Raises NotComparable when no task was run by both."""
+    """Compare two evaluations, categories in this order and others after them.
+
+    Raises NotComparable when no task was run by both.
+    """
     sides = [{id: as_result(row) for id, row in rows.items()} for rows in (first, second)]
     whole = paired(*sides)
     found = {}
@@ -158,7 +160,7 @@ def pair(name: str, told: Paired, sides: list[dict[str, Result]], scale: Scale) 
 
 
 def flips(tasks: tuple[str, ...], first: Rows, second: Rows) -> tuple[Flip, ...]:
-    """By category, and in it by id as people count."""
+    """Return the flips ordered by category, then by id in natural order."""
     before, after = (trials_of(rows) for rows in (first, second))
     made = []
     for task in tasks:
@@ -169,7 +171,7 @@ def flips(tasks: tuple[str, ...], first: Rows, second: Rows) -> tuple[Flip, ...]
 
 
 def trials_of(rows: Rows) -> dict[str, list[EvaluationItem]]:
-    """The trials of each task, the first one first."""
+    """Return the trials of each task in order."""
     found: dict[str, list[EvaluationItem]] = {}
     for id in sorted(rows, key=lambda id: (len(id), id)):
         found.setdefault(task_of(id), []).append(rows[id])
@@ -179,7 +181,7 @@ def trials_of(rows: Rows) -> dict[str, list[EvaluationItem]]:
 def find_differing_trials(
     first: list[EvaluationItem], second: list[EvaluationItem]
 ) -> tuple[EvaluationItem, EvaluationItem]:
-    """The first trial that is worth something else, or the first of both."""
+    """Return the first pair of trials with different values, or the first trial of each."""
     by_id = {row.item: row for row in second}
     pairs = [(row, by_id[row.item]) for row in first if row.item in by_id]
     return next((pair for pair in pairs if pair[0].value != pair[1].value), (first[0], second[0]))

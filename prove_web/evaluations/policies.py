@@ -1,4 +1,4 @@
-"""What can be evaluated: the policies a run may start from, what is behind an endpoint, and two baselines."""
+"""Policies to evaluate: initial policies of runs, endpoint models, and two baselines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training_worker.prove.models import BEST, OF_RUN, best_of
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 LAST = "last"
-SOURCE = "source:"  # begins the name of what is no folder; that of a model has no colon
+SOURCE = "source:"  # prefix of sources that are not folders; model names have no colon
 ENDPOINT = f"{SOURCE}endpoint"
 BASELINES = [
     (f"{SOURCE}oracle", "Ground truth (upper bound)"),
@@ -24,7 +24,7 @@ BASELINES = [
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a policy comes from: a run and which of its checkpoints, or neither."""
+    """Origin of a policy: a run and one of its checkpoints, or neither."""
 
     run: Run | None = None
     checkpoint: str = ""
@@ -38,7 +38,7 @@ class Origin:
 
 
 def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
-    """In groups; `wanted` is among them if a run of the project left it, however old that is."""
+    """Return the choices in groups; `wanted` is included even if it comes from an old run."""
     found: list[tuple[str, object]] = [*policy_choices(project), (ENDPOINT, "Model at an endpoint")]
     run = origin(project, wanted).run
     if run and not any(wanted == name for name, _ in flat(found)):
@@ -47,7 +47,7 @@ def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
 
 
 def of_run(project: Project, number: str, checkpoint: str) -> str:
-    """The name of what a run left: its best checkpoint, its last policy, or a step; "" for a run there is not."""
+    """Return the name of a run's best checkpoint, last policy or step; "" for an unknown run."""
     if not (number.isdecimal() and len(number) < 10):
         return ""
     run = Run.objects.filter(project=project, number=int(number)).select_related("job").first()
@@ -61,7 +61,7 @@ def of_run(project: Project, number: str, checkpoint: str) -> str:
 
 
 def origin(project: Project, policy: str) -> Origin:
-    """Which run of the project left a policy."""
+    """Return the run and checkpoint that a policy comes from."""
     found = OF_RUN.fullmatch(policy)
     run = Run.objects.filter(project=project, job_id=found[1]).select_related("job").first() if found else None
     if found is None or run is None:
@@ -75,7 +75,7 @@ def origin(project: Project, policy: str) -> Origin:
 
 
 def trained_on(project: Project, policy: str) -> str:
-    """The servers that a policy was trained on, with commas between; "" for all, and where nobody knows."""
+    """Return the servers that a policy was trained on, comma-separated; "" for all or unknown."""
     if policy == WARM:
         return ",".join(WARM_SERVERS)
     run = origin(project, policy).run
@@ -83,7 +83,7 @@ def trained_on(project: Project, policy: str) -> str:
 
 
 def of_dataset(run: Run) -> str:
-    """The servers of a run's training conversations, in the catalogue's order; "" for all, and without a data set."""
+    """Return the servers of a run's training split in catalogue order; "" for all, or without a dataset."""
     if run.dataset is None:
         return ""
     listed = run.dataset.trajectories.filter(split="train").values_list("servers", flat=True).distinct()
@@ -92,12 +92,12 @@ def of_dataset(run: Run) -> str:
 
 
 def endpoint_choices() -> list[tuple[str, str]]:
-    """The addresses that may be asked; the first is the site's own, where it has one."""
+    """Return the allowed endpoints; the site's default comes first, if it has one."""
     return [(url, url) for url in endpoints()]
 
 
 def resolve_model_name(policy: str, typed: str, origin: Origin) -> str:
-    """What the model is called in the results: alike for all that a run left, so that equal weights share them."""
+    """Return the model's name in results, the same for all policies of a run so that equal weights share results."""
     if policy == ENDPOINT:
         return typed or os.environ.get("PROVE_LLM_MODEL", "")
     if policy.startswith(SOURCE):

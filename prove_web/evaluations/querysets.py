@@ -1,4 +1,4 @@
-"""One evaluation of a project, and those it can be set beside: first that of the model its run started from."""
+"""Lookup of an evaluation and of those it can be compared with, the run's initial model first."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from training_worker.prove.benchmarks.protocol import Identity
 from .models import Evaluation
 
 MOST = 30
-BASELINES = ("oracle", "silent")  # sources that are no models
+BASELINES = ("oracle", "silent")  # sources without a model
 
 
 @dataclass(frozen=True)
 class Other:
-    """Another evaluation of the same benchmark; `why_not` says why their scores do not compare, "" where they do."""
+    """Another evaluation of the same benchmark; `why_not` says why scores are not comparable, "" if they are."""
 
     evaluation: Evaluation
     note: str
@@ -37,7 +37,7 @@ def evaluation_of(project: Project, number: int) -> Evaluation:
 
 
 def identity_of(evaluation: Evaluation) -> Identity:
-    """As much of it as decides whether scores compare."""
+    """Return the part of the identity that decides comparability."""
     return Identity(evaluation.benchmark, evaluation.version, evaluation.model, "tools", {}, evaluation.settings)
 
 
@@ -50,19 +50,19 @@ def why_not(first: Evaluation, second: Evaluation) -> str:
 
 
 def others(evaluation: Evaluation) -> QuerySet[Evaluation]:
-    """All other evaluations of the same benchmark in the project, as `light` has them."""
+    """Return all other evaluations of the same benchmark in the project, annotated by `light`."""
     same = Evaluation.objects.filter(project_id=evaluation.project_id, benchmark=evaluation.benchmark)
     return light(same.exclude(pk=evaluation.pk))
 
 
 def light(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """Without what is large of their jobs; `policy` and `source` are as asked for, null where that is not told."""
+    """Defer the large fields of the jobs; annotate `policy` and `source` of the request, null where missing."""
     told = {name: KeyTextTransform(name, "job__spec") for name in ("policy", "source")}
     return rows.select_related("run", "job").defer("job__result", "job__spec", "run__notes").annotate(**told)
 
 
 def choices(evaluation: Evaluation) -> list[Other]:
-    """What to set it beside: the base model first, then what compares, then the newest; one query."""
+    """Return comparison candidates: the initial model first, then comparable ones, then the newest; one query."""
     found = list(others(evaluation)[:500])
     base = base_among(evaluation, found)
 
@@ -83,7 +83,7 @@ def choices(evaluation: Evaluation) -> list[Other]:
 
 
 def base_among(evaluation: Evaluation, found: Iterable[Evaluation]) -> Evaluation | None:
-    """The newest evaluation of the model that the run of this one started from, if their scores compare."""
+    """Return the newest comparable evaluation of the initial model of this evaluation's run."""
     if evaluation.run is None:
         return None
     like = [one for one in found if is_start_of(one, evaluation) and not why_not(one, evaluation)]
@@ -91,7 +91,7 @@ def base_among(evaluation: Evaluation, found: Iterable[Evaluation]) -> Evaluatio
 
 
 def is_start_of(one: Evaluation, evaluation: Evaluation) -> bool:
-    """Whether `one` is of the policy that the other's run started from (see experiments/initial_policy.py)."""
+    """Return whether `one` evaluates the initial policy of the other's run (see experiments/initial_policy.py)."""
     start = evaluation.run.config.get("policy", WARM)
     return one.policy == start or (one.run_id is None and last_part(one.model) == last_part(start))
 

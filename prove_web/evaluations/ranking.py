@@ -1,4 +1,4 @@
-"""Leaderboards: the evaluations of a benchmark ranked among those that ran the same version with the same settings."""
+"""Leaderboards: evaluations of a benchmark ranked among those with the same version and settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .models import Evaluation
 from .querysets import BASELINES, base_among, light
 from .reports import categories_of
 
-GOAL_SUCCESS = "goal_success"  # the column of the share of rollouts that reached the goal, where that was measured
-MOST = 500  # the newest evaluations of a benchmark that are looked at
+GOAL_SUCCESS = "goal_success"  # column with the share of rollouts that reached the goal, where measured
+MOST = 500  # newest evaluations considered per benchmark
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A score in percent with its interval, where that is known; `best` is the highest of its column."""
+    """A score in percent with its interval, if known; `best` marks the highest of its column."""
 
     accuracy: float
     low: float | None = None
@@ -37,9 +37,9 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The best evaluation of a model or checkpoint; `of` is how many there are of it.
+    """The best evaluation of a model or checkpoint; `of` is its number of evaluations.
 
-    `asked` tasks were to be run, `run` of them were. Only models that ran all of the most tasks of their board have a
+    `asked` tasks were requested, `run` were run. Only models that ran the board's maximum number of tasks have a
     `rank`.
     """
 
@@ -53,7 +53,7 @@ class Standing:
 
     @property
     def baseline(self) -> bool:
-        """Whether it is of no model: what the ground truth gets, or silence."""
+        """Return whether it is a baseline without a model: ground truth or silence."""
         return self.evaluation.source in BASELINES
 
     @property
@@ -63,7 +63,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Board:
-    """Standings of one version and setting of a benchmark, in order."""
+    """Ordered standings of one version and setting of a benchmark."""
 
     version: str
     settings: Mapping[str, Any]
@@ -72,12 +72,12 @@ class Board:
 
     @property
     def tasks(self) -> int:
-        """How many items the whole of it has, as far as anybody ran it."""
+        """Return the size of the benchmark, as far as it was ever run."""
         return max((one.asked for one in self.standings), default=0)
 
 
 def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
-    """Those with a report, the newest first, with its scores (`categories`, `groups`, `scored`); one query."""
+    """Return evaluations with a report, newest first, annotated with their scores; one query."""
     report = KeyTransform("report", "job__result")
     found = Evaluation.objects.filter(project=project, job__state=State.DONE, job__result__has_key="report")
     if benchmark:
@@ -92,7 +92,7 @@ def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
 
 
 def boards(found: Sequence[Evaluation], sort: str = "") -> list[Board]:
-    """One for each version and settings: that with most models first, of equal ones that with the newest."""
+    """Return one board per version and settings, most models first, then the newest."""
     grouped: dict[tuple[str, str], list[Evaluation]] = {}
     for one in found:
         grouped.setdefault((one.version, json.dumps(one.settings, sort_keys=True)), []).append(one)
@@ -133,15 +133,15 @@ def cell(score: Mapping[str, float]) -> Cell:
 
 
 def best(rows: list[Standing]) -> Standing:
-    """Of those with most items the one with the highest overall score; the newest of equal ones."""
+    """Return the evaluation with most items, then the highest overall score, then the highest number."""
     first = max(rows, key=lambda one: (one.run, one.overall.accuracy if one.overall else -1.0, one.evaluation.number))
     return replace(first, of=len(rows))
 
 
 def ranked(rows: list[Standing]) -> list[Standing]:
-    """Order standings by overall score, those with a rank first.
+    """Order standings by overall score, ranked ones first.
 
-    A baseline has no rank, and neither has one that ran fewer items, since it is on others.
+    Baselines are not ranked, nor are evaluations of fewer items, because their scores are not comparable.
     """
     most = max(one.asked for one in rows)
     fit = [one for one in rows if one.overall and one.run == one.asked == most and not one.baseline]
@@ -153,7 +153,7 @@ def ranked(rows: list[Standing]) -> list[Standing]:
 
 
 def columns_of(benchmark: str, rows: Sequence[Standing]) -> tuple[str, ...]:
-    """The groups of its categories, or these in the benchmark's own order, what else was told, and all together."""
+    """Return the columns: category groups or categories in the benchmark's order, others, then overall."""
     told = dict.fromkeys(name for one in rows for name in one.cells if name != published_scores.OVERALL)
     grouped = dict.fromkeys(each["name"] for one in rows for each in one.evaluation.groups or [])
     known = tuple(grouped) or categories_of(benchmark)
@@ -161,7 +161,7 @@ def columns_of(benchmark: str, rows: Sequence[Standing]) -> tuple[str, ...]:
 
 
 def marked(rows: Sequence[Standing], columns: Sequence[str]) -> list[Standing]:
-    """With the best of each column marked among those that have a rank, where there are two to choose from."""
+    """Mark the best value of each column among ranked standings, if there are at least two."""
     fit = [one for one in rows if one.rank]
     tops = {name: max((one.cells[name].accuracy for one in fit if name in one.cells), default=None) for name in columns}
     if len(fit) < 2:
@@ -175,7 +175,7 @@ def marked(rows: Sequence[Standing], columns: Sequence[str]) -> list[Standing]:
 
 
 def ordered(rows: Sequence[Standing], sort: str) -> list[Standing]:
-    """As ranked, or by a column, with a minus before it the highest first; what has no score comes last."""
+    """Sort by a column, descending with a leading minus, or keep the ranking; rows without a score come last."""
     name = sort.removeprefix("-")
     if name == "model":
         return sorted(rows, key=lambda one: one.evaluation.model.lower(), reverse=sort.startswith("-"))

@@ -1,4 +1,4 @@
-"""An evaluation's items and its identity, from what its job reports. An item that is told again replaces itself."""
+"""Recording of an evaluation's items and identity from job events; a repeated item replaces itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = ("evaluation", "item")
 
 
 def record_evaluation(job: Job, events: Sequence[dict[str, Any]]) -> None:
-    """Also notes the folder of results in the job's result, so that conversations can be read before it is done."""
+    """Store the items and the results folder, so that conversations can be read before the job is done."""
     if job.kind != Kind.EVALUATE or not events:
         return
     evaluation = Evaluation.objects.filter(job=job).first()
@@ -37,7 +37,7 @@ def record_results(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> No
     job.result = {**job.result, "folder": data["folder"]}
     rows = {one["item"][: LENGTHS["item"]]: row(evaluation, one) for one in data["items"]}
     if len(rows) > evaluation.items.filter(item__in=rows).count():
-        job.failures = 0  # that is progress: what was lost before does not count any more
+        job.failures = 0  # progress resets the failure count
     EvaluationItem.objects.bulk_create(
         rows.values(),
         update_conflicts=True,

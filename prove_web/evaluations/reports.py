@@ -1,4 +1,4 @@
-"""The report of an evaluation as pages show it: a line per category and one for all, beside the paper's figures."""
+"""Evaluation reports for pages: a line per category and one overall, next to the paper's scores."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from training_worker.prove.trajectory import adapter
 
 from .models import Evaluation
 
-MEANS = ("silent", "goal_success", "act_accuracy")  # shares of a category, each None where nobody knows it
+MEANS = ("silent", "goal_success", "act_accuracy")  # shares per category, None where unknown
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A reference on a bar, `at` percent: what it is called, and which sign it has."""
+    """A reference on a bar at `at` percent, with its title and symbol."""
 
     at: float
     title: str
@@ -31,7 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A category, or all of them: counts, and in percent its accuracy, interval and references, as far as known."""
+    """A category, or the overall line: counts, and in percent accuracy, interval and references, as far as known."""
 
     name: str
     asked: int | None = None
@@ -48,7 +48,7 @@ class Line:
 
     @property
     def width(self) -> float:
-        """Of the interval."""
+        """Return the width of the interval."""
         return round(self.high - self.low, 2) if self.low is not None else 0.0
 
     @property
@@ -57,7 +57,7 @@ class Line:
 
 
 def report_in(result: Mapping[str, Any]) -> Report | None:
-    """None where there is none, or one that cannot be read."""
+    """Return the report of a job result; None if missing or unreadable."""
     try:
         return adapter(Report).validate_python(result["report"])
     except (KeyError, TypeError, ValueError):
@@ -65,7 +65,7 @@ def report_in(result: Mapping[str, Any]) -> Report | None:
 
 
 def report_of(evaluation: Evaluation) -> Report | None:
-    """Only of an evaluation that is done: another attempt may be changing it."""
+    """Return the report of a finished evaluation only, because another attempt may be changing it."""
     return report_in(evaluation.job.result) if evaluation.job.state == State.DONE else None
 
 
@@ -74,7 +74,7 @@ def title_of(benchmark: str) -> str:
 
 
 def categories_of(benchmark: str) -> tuple[str, ...]:
-    """In the benchmark's own order, as far as it is known."""
+    """Return the categories in the benchmark's order, as far as known."""
     return KNOWN[benchmark].categories if benchmark in KNOWN else published_scores.COLUMNS.get(benchmark, ())
 
 
@@ -83,7 +83,7 @@ def percent(share: float) -> float:
 
 
 def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tuple[list[Line], Line | None]:
-    """The categories, and all of them, with the references of each column."""
+    """Return the category lines and the overall line, with the references of each column."""
     lines = [
         Line(
             name=one.name,
@@ -104,7 +104,7 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
 
 
 def groups_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> list[Line]:
-    """Of a benchmark that counts categories together: each group, by its mean."""
+    """Return the group lines of a benchmark that averages categories in groups."""
     groups = getattr(report, "groups", ())
     return [Line(name=one.name, **scored(one.score), paper=references.get(one.name, ())) for one in groups]
 
@@ -116,19 +116,19 @@ def scored(score: Any) -> dict[str, Any]:
 
 
 def summed(lines: list[Line]) -> dict[str, Any]:
-    """The counts of all categories; the rest are their means, as the overall score is."""
+    """Return the total counts, and unweighted means of the shares, as for the overall score."""
     counts = {name: sum(getattr(line, name) for line in lines) for name in ("asked", "run", "passed")}
     return counts | {name: mean_of([getattr(line, name) for line in lines]) for name in MEANS}
 
 
 def mean_of(values: list[float | None]) -> float | None:
-    """None unless all are known."""
+    """Return the mean, or None unless all values are known."""
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known), 2) if known and len(known) == len(values) else None
 
 
 def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
-    """By column, what the paper tells of one of its models before and after training, if anything."""
+    """Return by column the paper's scores of one of its models before and after training."""
     found: dict[str, tuple[Mark, ...]] = {}
     for one in published_scores.rows(benchmark):
         if one.model == model and one.stage != "SFT":
@@ -139,7 +139,7 @@ def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
 
 
 def paper_model(evaluation: Evaluation, asked: str) -> str:
-    """The paper's model that it stands beside: as asked for, or the one that it is or comes from, or the first."""
+    """Return the paper's model to compare with: the requested, the matching, or the first one."""
     if asked in published_scores.MODELS:
         return asked
     start = evaluation.run.config.get("policy", "") if evaluation.run else ""
@@ -151,7 +151,7 @@ def paper_model(evaluation: Evaluation, asked: str) -> str:
 
 
 def so_far(evaluation: Evaluation) -> list[Line]:
-    """What is counted of the items that have ended, in the benchmark's order; these are no scores."""
+    """Return preliminary lines for the finished items in the benchmark's order; they are not final scores."""
     told = evaluation.items.order_by().values("category")
     counted = told.annotate(run=Count("id"), passes=Count("id", filter=Q(passed=True)), mean=Avg("value"))
     found = {
@@ -165,7 +165,7 @@ def so_far(evaluation: Evaluation) -> list[Line]:
 
 
 def sum_lines(lines: list[Line]) -> Line | None:
-    """All that has ended, in one line."""
+    """Return the total of the finished items."""
     if not lines:
         return None
     run, passed = sum(line.run or 0 for line in lines), sum(line.passed or 0 for line in lines)
@@ -173,6 +173,6 @@ def sum_lines(lines: list[Line]) -> Line | None:
 
 
 def reasons(report: Report) -> list[tuple[str, list[str]]]:
-    """Why items were not run, the most frequent first, each with their ids."""
+    """Return the reasons why items were not run, most frequent first, with the item ids."""
     counted = Counter(report.not_run.values())
     return [(why, [id for id, given in report.not_run.items() if given == why]) for why, _ in counted.most_common()]

@@ -1,4 +1,4 @@
-"""The conversation of an item, read from the folder of results that its evaluation left."""
+"""Reading of item conversations from an evaluation's results folder."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .models import Evaluation, EvaluationItem
 
 
 class NoConversation(Exception):
-    """An item whose conversation cannot be shown; says why."""
+    """Error for an item whose conversation cannot be shown; says why."""
 
 
 def root_of(evaluation: Evaluation) -> Path:
-    """Where results of its project lie."""
+    """Return the folder with the results of the evaluation's project."""
     return Path(settings.PROVE_DATA) / "benchmarks" / "projects" / str(evaluation.project_id)
 
 
 def folder_of(evaluation: Evaluation) -> Path:
-    """Where its results are, as its job told. Raises NoConversation."""
+    """Return the results folder as the job reported it. Raises NoConversation."""
     told = evaluation.job.result.get("folder")
     if not isinstance(told, str) or not told:
         raise NoConversation("Results are not available yet. Try again when the evaluation has finished.")
@@ -35,7 +35,7 @@ def folder_of(evaluation: Evaluation) -> Path:
 
 
 def result_of(row: EvaluationItem) -> Result:
-    """Raises NoConversation where the file is gone, or holds something else at this line."""
+    """Load the result of an item. Raises NoConversation if the file is missing or has other content at this line."""
     path = folder_of(row.evaluation) / ITEMS
     if path.is_symlink():
         raise NoConversation(f"{ITEMS} of this evaluation is a symbolic link and is not followed.")

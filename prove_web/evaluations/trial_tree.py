@@ -1,4 +1,4 @@
-"""All trials of one task: beside each other, as a tree of their calls, and two of them call by call."""
+"""The page of all trials of one task: table, call tree, and a call-by-call comparison of two."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .storage import NoConversation, result_of
 
 @dataclass(frozen=True)
 class Trial:
-    """One of them: its row, and its place in the group, whose `reward` is its score from 0 to 1."""
+    """One trial: its row, and its member of the group, with the score (0 to 1) as `reward`."""
 
     row: EvaluationItem
     member: Member
@@ -35,8 +35,11 @@ class Trial:
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_trials(request: ProjectRequest, evaluation: int, line: int) -> HttpResponse:
-    """All trials of the task at `line`, which counts from 0. `by=tool` merges calls by tool alone, `node` narrows to
-    the trials through one call, `pair` twice compares two; `part=members` is the table of trials alone."""
+    """Show all trials of the task at `line`, which counts from 0.
+
+    `by=tool` merges calls by tool alone, `node` keeps only the trials through one call, and two `pair` parameters
+    select the trials to compare; `part=members` is the table of trials alone.
+    """
     found = evaluation_of(request.project, evaluation)
     row = item_at(found, line)
     rows = trials(row) or [row]
@@ -64,7 +67,7 @@ def evaluation_trials(request: ProjectRequest, evaluation: int, line: int) -> Ht
 
 
 def group_of(rows: Sequence[EvaluationItem], rollouts: Sequence[Rollout]) -> Group:
-    """The trials as the group of a prompt: what each is worth beside their mean stands for its advantage."""
+    """Return the trials as a rollout group; the difference from the mean score serves as advantage."""
     mean = fmean(row.value for row in rows)
     members = (
         Member(index=at, place=at, reward=row.value, advantage=row.value - mean, end=rollout.end, success=row.passed)

@@ -1,4 +1,4 @@
-"""The addresses of evaluations, beneath /<organisation>/<project>/."""
+"""URLs of evaluations under /<organisation>/<project>/."""
 
 from django.urls import path
 

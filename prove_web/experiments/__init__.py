@@ -1,1 +1,1 @@
-"""Runs: starting them, and later watching, comparing and evaluating them."""
+"""Runs: launching, monitoring, comparing and evaluating them."""

@@ -1,4 +1,4 @@
-"""The launch form as a program fills it in: names and numbers instead of what a browser would send."""
+"""The launch form for API clients: names and numbers instead of a browser's form data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .forms import RunForm, copied, launched, usable
 
 
 class NotThere(ValueError):
-    """What a field names is not in the project; the message says what to do."""
+    """Error for a field that names an object missing from the project; the message says what to do."""
 
     def __init__(self, field: str, message: str):
         super().__init__(message)
@@ -19,7 +19,7 @@ class NotThere(ValueError):
 
 
 def filled_form(project: Project, told: Mapping[str, Any]) -> RunForm:
-    """The form with what was told. `dataset` is a number, and `clone` that of a run to begin with. Raises NotThere."""
+    """Return the form filled with `told`. `dataset` and `clone` (the run to copy) are numbers. Raises NotThere."""
     given = {name: value for name, value in told.items() if name not in ("clone", "dataset") and value is not None}
     start: dict[str, Any] = {}
     if (number := told.get("clone")) is not None:

@@ -1,4 +1,4 @@
-"""The launch form as a request to the API: the body that launches the very same run, and lines that send it."""
+"""The launch form as an API request: a body that launches the same run, and code snippets that send it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .form_fields import plain
 from .forms import RunForm, belongs, usual
 
 ALWAYS = ("name", "kind", "dataset", "policy")
-NEVER = ("recipe",)  # it only fills other fields in
+NEVER = ("recipe",)  # only fills in other fields
 
 
 @dataclass(frozen=True)
 class ByApi:
-    """One request three times: its body, and the same sent by curl and by our client for Python."""
+    """One request in three forms: its body, a curl command, and a call of our Python client."""
 
     body: str
     curl: str
@@ -34,7 +34,7 @@ class ByApi:
 
 
 def by_api(form: RunForm, site: str) -> ByApi | None:
-    """Of a form that is valid, for the `site` at https://…; None where the API would not launch the same."""
+    """Return a valid form's API request to the URL `site`; None where the API would launch a different run."""
     told = body(form)
     again = filled_form(form.project, told)
     if not again.is_valid() or outcome(again) != outcome(form):
@@ -44,7 +44,7 @@ def by_api(form: RunForm, site: str) -> ByApi | None:
 
 
 def body(form: RunForm) -> dict[str, Any]:
-    """What the API is sent: what it always wants to know, and what is not as it usually is."""
+    """Return the request body: the fields that are always required, and those that differ from their defaults."""
     given, kind = form.cleaned_data, form.cleaned_data["kind"]
     names = [name for name in RunForm.base_fields if name not in NEVER and (name in ALWAYS or belongs(name, kind))]
     found = {name: value for name in names if (value := said(name, given.get(name))) is not None}
@@ -52,7 +52,7 @@ def body(form: RunForm) -> dict[str, Any]:
 
 
 def said(name: str, value: Any) -> Any:
-    """A value as the API takes it: a data set by its number, yes or no as words, numbers as such."""
+    """Return a value as the API expects it: datasets by number, booleans as words, numbers as numbers."""
     if value in (None, ""):
         return None
     if name == "dataset":
@@ -63,7 +63,7 @@ def said(name: str, value: Any) -> Any:
 
 
 def outcome(form: RunForm) -> tuple[Any, ...]:
-    """All that a form launches."""
+    """Return everything that determines what the form launches."""
     given = form.cleaned_data
     after = [given.get(name) for name in (*BENCHMARKS, "benchmark_limit")]
     return form.spec, given["name"], given["kind"], given["dataset"], given["base"], after

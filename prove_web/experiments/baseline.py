@@ -1,4 +1,4 @@
-"""The run that another is measured against: chosen on its page, set for it, or pinned in the project."""
+"""The baseline of a run: the one chosen on its page, the one set for it, or the one pinned in the project."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from .metric_series import number
 from .models import Run
 from .run_metadata import in_sight
 
-OFFERED = 50  # runs that can be chosen on the page
+OFFERED = 50  # choices in the run page's selector
 NONE = "none"
 Metrics = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A run to measure against, at the newest `step` that both have; `ours` and `theirs` are the steps up to it."""
+    """A baseline at the newest `step` that both runs have.
+
+    `ours` and `theirs` are the metrics of the steps up to it.
+    """
 
     run: Run
     step: int = 0
     ours: Metrics = ()
     theirs: Metrics = ()
-    held_out: tuple[float, float] | None = None  # ours and theirs, at the newest step where both were measured
+    held_out: tuple[float, float] | None = None  # ours and theirs, at the newest step that both measured
 
 
 def chosen(run: Run, wanted: str) -> Run | None:
-    """The run that `?base=` names by its number, else the one set for this run, else the newest that is pinned."""
+    """Return the run that `?base=` names by number, else the one set for this run, else the newest pinned run."""
     if wanted == NONE:
         return None
     if (number := parse_digits(wanted)) is not None and (named := others(run).filter(number=number).first()):
@@ -42,18 +45,18 @@ def chosen(run: Run, wanted: str) -> Run | None:
 
 
 def others(run: Run) -> QuerySet[Run]:
-    """The runs of its project but itself, newest first."""
+    """Return the other runs of the run's project, newest first."""
     return in_sight(run.project).exclude(pk=run.pk).defer("config", "notes")
 
 
 def choices(run: Run) -> list[tuple[int, str]]:
-    """Number and name of the runs that are offered as a baseline: those pinned first, then the newest."""
+    """Return number and name of the runs offered as a baseline: pinned ones first, then the newest."""
     rows = others(run).order_by("-pinned", "-number").values_list("number", "name")
     return list(rows[:OFFERED])
 
 
 def baseline(run: Run, base: Run | None, last: int, window: int) -> Baseline | None:
-    """Both runs over the `window` steps up to the newest one that both have; `last` is this run's newest."""
+    """Return both runs' metrics of the `window` steps up to the newest common step; `last` is this run's newest."""
     if base is None:
         return None
     theirs = base.points.order_by("-step").values_list("step", flat=True).first() or 0

@@ -1,4 +1,4 @@
-"""A group's rollouts by their calls: as one tree, where they part, and what of it an address asks for."""
+"""The call tree of a group of rollouts, its forks, and the query parameters that select parts of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS: dict[str, tuple[str, By]] = {
 
 @dataclass(frozen=True)
 class Parted:
-    """The tree, where winners and losers part in it, the first place first, and how it is drawn."""
+    """The tree, its forks that separate winners from losers (earliest first), and the layout in which it is drawn."""
 
     root: Node
     forks: Sequence[Parting]
@@ -32,15 +32,18 @@ class Parted:
 
 
 def parted(group: Group, rollouts: Sequence[Rollout], by: str) -> Parted:
-    """`by` is one of KEYS: what makes two calls the same."""
+    """Build the tree of a group; `by` is one of KEYS and says which calls count as the same."""
     root = tree([[made.call for made in rollout.calls] for rollout in rollouts], KEYS[by][1])
     forks = partings(root, [member.reward for member in group.members])
     return Parted(root, forks, drawn(root, rollouts, group, forks, arguments=by == "arguments"))
 
 
 def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> dict[str, Any]:
-    """What a page shows: `by=tool` merges calls by tool alone, `node` narrows to the rollouts through one call, `pair`
-    twice compares two."""
+    """Return the page context.
+
+    `by=tool` merges calls by tool alone, `node` keeps only the rollouts through one call, and two `pair` parameters
+    select the rollouts to compare.
+    """
     by = asked.get("by", "") if asked.get("by", "") in KEYS else "arguments"
     found = parted(group, rollouts, by)
     node = node_of(found.root, asked.get("node", ""))
@@ -57,19 +60,19 @@ def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> di
 
 
 def node_of(root: Node, asked: str) -> Node | None:
-    """The node of this number; None for the root, and for none."""
+    """Return the node with this number; None for the root or an unknown number."""
     number = parse_digits(asked) or 0
     return next((node for node in root.walk() if node.number == number and number), None)
 
 
 def list_members(group: Group, node: Node | None) -> list[Member]:
-    """The rollouts through a node, or all of them, the best first; without a reward last."""
+    """Return the rollouts through a node, or all of them, highest reward first and unscored ones last."""
     members = [group.members[at] for at in node.through] if node else list(group.members)
     return sorted(members, key=lambda one: (one.reward is None, -(one.reward or 0.0), one.index))
 
 
 def compared(asked: QueryDict, group: Group, whole: Sequence[Rollout], key: By) -> Pair | None:
-    """The two rollouts that the address names, or the best and the worst; None for a group of one."""
+    """Return the two rollouts that the query names, else the best and the worst; None for a group of one."""
     places = {str(member.index): member.place - 1 for member in group.members}
     chosen = list(dict.fromkeys(places[one] for one in asked.getlist("pair") if one in places))[:2]
     ranked = [member.place - 1 for member in list_members(group, None)]

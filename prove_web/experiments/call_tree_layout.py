@@ -1,4 +1,4 @@
-"""A group's tree of calls as it is drawn: calls without a fork between them are one branch, with its rollouts."""
+"""Layout of a group's call tree: consecutive calls without a fork form one branch with its rollouts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from training_worker.prove.trajectory import Rollout, ToolCall
 
 from .groups import EQUAL, Group, Member
 
-SHORT = 90  # characters of arguments beside a call; comparing shows them whole
+SHORT = 90  # characters of arguments shown next to a call; the comparison shows them in full
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A call of a branch; `words` are the outcomes other than success that it had in some rollouts."""
+    """A call of a branch; `words` are the non-success outcomes that it had in some rollouts."""
 
     node: int
     position: int
@@ -28,11 +28,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Branch:
-    """Calls that the same rollouts made, and how it goes on from there.
+    """Consecutive calls that the same rollouts made, and the branches that follow.
 
-    `fork` is the node of its last call. `first` says whether winners and losers part for the first time right after it,
-    and `most` whether no other fork tells more; `share` is how much of the spread goes by the way taken here, or None.
-    `stops` are those that made no call after it, `of` is the size of the group and `centre` its mean.
+    `fork` is the node of the last call. `first` says whether winners and losers first separate right after it, and
+    `most` whether no other fork explains more of the reward variance; `share` is the share of the reward variance that
+    the branch taken here explains, or None. `stops` are the rollouts that made no further call, `of` is the group size
+    and `centre` the group mean.
     """
 
     calls: tuple[Drawn, ...]
@@ -77,7 +78,7 @@ class Branch:
 
 
 def tone(mean: float | None, centre: float | None) -> str:
-    """Whether rollouts earn more than their group, less, or as much."""
+    """Return whether rollouts score above their group's mean ("good"), below it ("bad") or equal to it ("even")."""
     if mean is None or centre is None or abs(mean - centre) <= EQUAL:
         return "even"
     return "good" if mean > centre else "bad"
@@ -86,7 +87,7 @@ def tone(mean: float | None, centre: float | None) -> str:
 def drawn(
     root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Parting], *, arguments: bool = True
 ) -> Branch:
-    """The whole tree, from its beginning; `found` are its partings, the first of them first."""
+    """Return the layout of the whole tree; `found` are its forks in order."""
     shares = {one.node.number: one.share for one in found}
     first = found[0].node.number if found else None
     most = max(shares, key=lambda number: (shares[number], -number)) if shares else None
@@ -115,7 +116,7 @@ def drawn(
 
 
 def by_mean(node: Node, group: Group) -> list[Node]:
-    """Its children, those that earn most first; what earns nothing known last."""
+    """Return the node's children, highest mean reward first and unscored ones last."""
 
     def earned(child: Node) -> float:
         rewards = [reward for at in child.through if (reward := group.members[at].reward) is not None]
@@ -138,7 +139,7 @@ def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> D
 
 
 def shortened(call: ToolCall) -> str:
-    """The arguments as `key: value`, as far as there is room beside a call."""
+    """Return the arguments as `key: value`, cut to the space next to a call."""
     if call.arguments is None:
         return "could not be parsed"
     text = canonical(call.arguments)[1:-1]

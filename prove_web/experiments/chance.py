@@ -1,6 +1,6 @@
-"""The one rule for what is shown as better or worse: a difference whose 95 % interval does not hold 0.
+"""The rule for showing a difference as better or worse: its 95 % interval excludes 0.
 
-A difference without an interval, of a single value or of too few, is neither.
+A difference without an interval, or with too few values, is neither.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Literal
 from training_worker.prove.benchmarks.intervals import Score
 
 Tone = Literal["good", "bad", "even"]
-LEAST = 5  # values on each side, below which an interval of means would say next to nothing
+LEAST = 5  # values per side below which an interval of means is meaningless
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference with its 95 % interval, where it has one, and over how many values on each side, where known."""
+    """A difference with its 95 % interval and the number of values per side, where known."""
 
     value: float
     low: float | None = None
@@ -35,15 +35,15 @@ class Difference:
 
 
 def verdict(low: float | None, high: float | None, count: int | None = None) -> str:
-    """Return `better` or `worse` of an interval beyond chance, else `no clear difference`."""
+    """Return `better` or `worse` for an interval that excludes 0, else `no clear difference`."""
     return {"good": "better", "bad": "worse"}.get(tone(low, high, count=count), "no clear difference")
 
 
 def tone(low: float | None, high: float | None, better: str = "more", count: int | None = None) -> Tone:
     """Return how a difference is coloured.
 
-    `better` says whether more or less is, or is empty where neither is; `count` is over how many values it is, where
-    that is known.
+    `better` says whether more or less is better, or is empty where neither is; `count` is the number of values per
+    side, where known.
     """
     if low is None or high is None or not better or low <= 0 <= high or (count is not None and count < LEAST):
         return "even"
@@ -51,9 +51,9 @@ def tone(low: float | None, high: float | None, better: str = "more", count: int
 
 
 def of_means(first: Sequence[float], second: Sequence[float]) -> Difference | None:
-    """Return the mean of the second less that of the first, with Welch's interval (Welch 1947); None of nothing.
+    """Return the mean of the second minus that of the first, with Welch's interval (Welch 1947); None without values.
 
-    It takes the values as independent, and has no interval where a side has fewer than LEAST.
+    Assumes independent values; omits the interval where a side has fewer than LEAST values.
     """
     if not first or not second:
         return None
@@ -64,7 +64,7 @@ def of_means(first: Sequence[float], second: Sequence[float]) -> Difference | No
     error = math.sqrt(sum(parts))
     if not error:
         return Difference(value, value, value, count)
-    from scipy.special import stdtrit  # a tenth of a second that only this pays
+    from scipy.special import stdtrit  # the import takes 0.1 s
 
     sides = zip(parts, (len(first), len(second)), strict=True)
     freedom = sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in sides)
@@ -73,7 +73,7 @@ def of_means(first: Sequence[float], second: Sequence[float]) -> Difference | No
 
 
 def of_scores(first: Score, second: Score, count: int | None = None) -> Difference:
-    """Return the difference of two independent scores, its interval from theirs (MOVER, Zou and Donner 2008)."""
+    """Return the difference of two independent scores with its interval (MOVER, Zou and Donner 2008)."""
     value = second.accuracy - first.accuracy
     below = math.hypot(second.accuracy - second.low, first.high - first.accuracy)
     above = math.hypot(second.high - second.accuracy, first.accuracy - first.low)

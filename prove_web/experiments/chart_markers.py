@@ -1,4 +1,4 @@
-"""What happened at which step of a run: checkpoints, looks at held-out worlds, benchmarks, resumes."""
+"""Chart markers of a run by step: checkpoints, held-out evaluations, benchmarks and resumes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from .models import Run
 
 KINDS = {"checkpoint": "Checkpoints", "held_out": "Evaluations", "benchmark": "Benchmarks", "resumed": "Resumes"}
-TELLING = ("checkpoint", "held_out", "rewound")  # the events that they are read off
+TELLING = ("checkpoint", "held_out", "rewound")  # event kinds that become markers
 Mark = dict[str, Any]  # kind, step, text
 Told = tuple[int, str, Any]  # attempt, kind and step of an event
 
 
 def marks(run: Run) -> list[Mark]:
-    """By step, then by kind."""
+    """Return the markers ordered by step, then by kind."""
     told = run.job.events.filter(kind__in=TELLING).order_by("id").values_list("attempt", "kind", "data__step")
     found = [*of_events(told), *of_benchmarks(run)]
     return sorted(found, key=lambda mark: (mark["step"], [*KINDS].index(mark["kind"])))
 
 
 def of_events(told: Iterable[Told]) -> list[Mark]:
-    """What stands once all is told: going back voids what came after that step, and a thing told again is one thing."""
+    """Return the markers that remain after all events: a rewind drops everything after its step, repeats count once."""
     found: dict[tuple[str, int], str] = {}
     for attempt, kind, step in told:
         if not isinstance(step, int):
-            continue  # of a machine, from before its events were checked
+            continue  # events of older workers were not validated
         if kind == "rewound":
             found = {key: text for key, text in found.items() if key[1] <= step}
             if attempt > 1:
@@ -36,7 +36,7 @@ def of_events(told: Iterable[Told]) -> list[Mark]:
 
 
 def of_benchmarks(run: Run) -> list[Mark]:
-    """The evaluations of its checkpoints that have a score."""
+    """Return markers for the scored evaluations of the run's checkpoints."""
     scored = run.evaluations.exclude(overall=None).values_list("checkpoint", "name", "overall")
     return [
         {"kind": "benchmark", "step": int(checkpoint), "text": f"{name}: {100 * overall:.1f} %"}

@@ -1,4 +1,4 @@
-"""The charts of a run's page: which metrics each draws, in groups, and what it says of them."""
+"""The charts of a run's page: the metrics of each chart, their groups and their help texts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from training_worker.prove.metrics import BY_NAME, TERMS, Group, Metric, in_word
 from .models import Run
 
 Source = Literal["points", "held_out"]
-YOURS = "Yours"  # the group of metrics that only the program of a run trained elsewhere knows
-MEASURED = {"reward": "held_out"} | {  # what explains them
+YOURS = "Yours"  # group of the metrics that an external run's own program logs
+MEASURED = {"reward": "held_out"} | {  # the metric whose description explains each held-out metric
     name: f"held_out_{name}" for name in ("success", "goal_success", "act_accuracy", "state")
 }
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: its lines are metrics of the steps, or of the held-out measurements, all in one unit."""
+    """One chart. Its lines are metrics of the steps or of the held-out evaluations, all in one unit."""
 
     title: str
     group: str
@@ -33,13 +33,13 @@ class Chart:
 
     @property
     def unit(self) -> str:
-        """What its axis is in; of what is at most 1 or so, that says nothing."""
+        """Return the unit of the y-axis; empty for metrics around 0 to 1, where a unit adds nothing."""
         unit = self.metrics[0].unit
         return "" if unit in ("reward", "score") else in_words(unit)
 
     @property
     def help(self) -> list[str]:
-        """What each line is and what is healthy."""
+        """Return a description of each line and of its healthy range."""
         names = [f"{name}: " if len(self.lines) > 1 else "" for name, _ in self.lines]
         return [
             f"{name}{metric.formula}" + (f" Healthy: {metric.healthy}" if metric.healthy else "")
@@ -48,16 +48,16 @@ class Chart:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the browser draws it from."""
+        """Return the chart specification for the browser."""
         return {**vars(self), "unit": self.unit, "help": self.help}
 
     def has_data(self, names: dict[Source, set[str]]) -> bool:
-        """Whether there is anything to draw."""
+        """Return whether any of the chart's metrics is among `names`."""
         return any(name in names[self.source] for _, name in self.lines)
 
 
 def named(metric: str) -> Metric:
-    """What is known of a metric; of one that only its program knows, its name."""
+    """Return the definition of a metric; a metric known only to the training program gets its name as title."""
     told = "Logged by the training program under this name."
     return BY_NAME.get(metric) or Metric(metric, metric, "Policy", "number", told, "")
 
@@ -67,7 +67,7 @@ def lines(*names: str) -> tuple[tuple[str, str], ...]:
 
 
 def alone(name: str) -> Chart:
-    """A chart of one metric, by the metric's own title."""
+    """Return a chart of one metric under the metric's own title."""
     return Chart(BY_NAME[name].title, BY_NAME[name].group, lines(name))
 
 
@@ -130,13 +130,13 @@ CHARTS = (
 
 
 def charted(source: str, run: Run | None = None) -> list[str]:
-    """The metrics that some chart draws, of any run or of this one."""
+    """Return the metrics of one source that appear in any chart, of all runs or of `run`."""
     charts = charts_of(run) if run else CHARTS
     return list(dict.fromkeys(name for chart in charts if chart.source == source for _, name in chart.lines))
 
 
 def charts_of(run: Run) -> tuple[Chart, ...]:
-    """Every chart of a run: those of all runs, and one for each metric that only its program knows."""
+    """Return all charts of a run: the common ones, and one for each metric that only its program logs."""
     titles: dict[Source, str] = {"points": "{}", "held_out": "Held-out {}"}
     own = [
         Chart(title.format(name), YOURS, ((name, name),), source)
@@ -147,7 +147,7 @@ def charts_of(run: Run) -> tuple[Chart, ...]:
 
 
 def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
-    """By group the charts with their numbers, and whether the first and newest points have anything to draw in them."""
+    """Return by group the charts with their numbers, and whether the first and newest points have data for them."""
     found, charts = load_metric_names(run), charts_of(run)
     return [
         (group, [(number, chart, chart.has_data(found)) for number, chart in enumerate(charts) if chart.group == group])
@@ -156,7 +156,7 @@ def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
 
 
 def load_metric_names(run: Run) -> dict[Source, set[str]]:
-    """The metrics of the first and the newest point of each curve, and all that only the run's program knows."""
+    """Return the metrics of the first and newest point of each source, and all metrics only the run's program logs."""
     curves: dict[Source, Any] = {"points": run.points.all(), "held_out": run.held_out.all()}
     return {
         source: {

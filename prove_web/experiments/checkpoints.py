@@ -1,4 +1,4 @@
-"""The checkpoints of a run that are still on disk, and one of them as a zip that is made while it is sent."""
+"""Checkpoints of a run that are still on disk, and their download as a streamed zip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prove_web.live.models import Job
 
-COMPLETE = "progress.json"  # a checkpoint is complete once it has this file
+COMPLETE = "progress.json"  # present once a checkpoint is complete
 CHUNK = 1 << 20
 
 
@@ -21,7 +21,7 @@ class Checkpoint:
 
     @property
     def files(self) -> list[Path]:
-        """Plain files only: a link might lead out of the folder."""
+        """Return regular files only, because a symbolic link might lead out of the folder."""
         return sorted(file for file in self.folder.iterdir() if file.is_file() and not file.is_symlink())
 
     @property
@@ -30,7 +30,7 @@ class Checkpoint:
 
 
 def checkpoints(job: Job) -> list[Checkpoint]:
-    """The complete ones, newest first. A run keeps only its last few."""
+    """Return the complete checkpoints, newest first. A run retains only its last few."""
     folders = (job.out / "checkpoints").glob("checkpoint-*")
     found = (
         (re.fullmatch(r"checkpoint-(\d+)", folder.name), folder) for folder in folders if (folder / COMPLETE).is_file()
@@ -39,7 +39,7 @@ def checkpoints(job: Job) -> list[Checkpoint]:
 
 
 class Outbox:
-    """What a zip writes into: it cannot go back, and what it holds is taken out a piece at a time."""
+    """A write-only buffer for a streamed zip; `take` returns and clears what was written."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -57,7 +57,7 @@ class Outbox:
 
 
 def zipped(checkpoint: Checkpoint) -> Iterator[bytes]:
-    """The zip of a checkpoint, piece by piece. Weights do not get smaller, so they are stored as they are."""
+    """Yield the zip of a checkpoint in chunks. Weights do not compress, so files are stored uncompressed."""
     outbox = Outbox()
     with zipfile.ZipFile(outbox, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
         for path in checkpoint.files:

@@ -1,4 +1,4 @@
-"""A run's configuration as its page shows it: what is not as usual, all of it, and as text to take along."""
+"""A run's configuration for its page: changed settings, all settings, and text exports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .models import Run, RunKind
 from .outside import limits as outside
 from .reward_config import said
 
-OF_OTHERS = ("reward_", "benchmark_")  # told by the name of the reward, and by the evaluations
+OF_OTHERS = ("reward_", "benchmark_")  # covered by the name of the reward and by the evaluations
 
 
 @dataclass(frozen=True)
 class Setting:
-    """`usual` is the value it has when nobody changes it; `changed` says whether this run has another one."""
+    """A setting; `usual` is its default, and `changed` says whether this run has another value."""
 
     name: str
     label: str
@@ -30,7 +30,7 @@ class Setting:
 
 
 def settings(run: Run, reward: str = "") -> list[Setting]:
-    """Every setting that a run of its kind has; `reward` is what its page calls its reward."""
+    """Return every setting that a run of its kind has; `reward` is the name of its reward on the page."""
     if run.kind == RunKind.OUTSIDE:
         return [
             Setting(name, name, as_text(value), "", False)
@@ -66,7 +66,7 @@ def setting(name: str, value: Any) -> Setting:
 
 
 def get_launch_config(run: Run) -> dict[str, Any]:
-    """What a run was launched with, without what names it here: the same for two runs that do the same."""
+    """Return the launch configuration without run-specific names, so that equivalent runs give the same result."""
     if run.kind == RunKind.OUTSIDE:
         return {"name": run.name, "kind": run.kind, **get_logged_config(run)}
     config = {name: value for name, value in run.config.items() if name != "dataset"}
@@ -74,13 +74,13 @@ def get_launch_config(run: Run) -> dict[str, Any]:
 
 
 def texts(run: Run) -> list[tuple[str, str, str]]:
-    """The configuration to take along: for each form its name, its title and the text."""
+    """Return the configuration as text in each export format, as (name, title, text)."""
     found = [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run))]
     return found if run.kind == RunKind.OUTSIDE else [*found, ("command", "a command", as_command(run))]
 
 
 def get_logged_config(run: Run) -> dict[str, Any]:
-    """What the program of a run trained elsewhere told as its configuration."""
+    """Return the configuration that an external run's own program logged."""
     found: dict[str, Any] = run.config.get("given", {})
     return found
 
@@ -98,7 +98,7 @@ def as_toml(run: Run) -> str:
 
 
 def as_command(run: Run) -> str:
-    """What launches another run like this one in the terminal of the site, by the names of the launch form."""
+    """Return the `manage.py` command that launches another run like this one, by form field names."""
     given = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
     told = {"name": run.name, "kind": run.kind, **given}
     words = ["python", "manage.py", "launch_run", "/".join(run.project.path), "--as", "YOU"]
@@ -107,7 +107,10 @@ def as_command(run: Run) -> str:
 
 
 def lines(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """A table of TOML: its own values first, then the tables in it. What is null has no line, as TOML has no null."""
+    """Yield the lines of a TOML table: its own values, then its subtables.
+
+    Nulls are omitted because TOML has no null.
+    """
     inner = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     for name, value in table.items():
         if name not in inner and value is not None:
@@ -124,5 +127,5 @@ def key(name: str) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value as TOML writes it: as JSON does, but for one character."""
+    """Return a value in TOML syntax: JSON except for the escape of U+007F."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,8 +1,7 @@
-"""Where a rollout's reward came from: what each call earned and lost of each component, in points of the total.
+"""Reward ledger of a rollout: points that each call earned and lost per component, in units of the total.
 
-Only the paper's form is a sum over calls; the others have no ledger. The shares restate the formulas of
-training_worker/prove/reward/, one per file there, call by call; their sum over a column is the component times its
-weight.
+Only the paper's reward is a sum over calls; other forms have no ledger. The shares restate the formulas of
+training_worker/prove/reward/ (one file each) call by call; the sum of a column is the component times its weight.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ LEVEL_WORDS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """What one call or missed step did to one component: points earned, points lost, and why."""
+    """The effect of one call or missed step on one component: points earned, points lost, and why."""
 
     component: str
     earned: float
@@ -35,13 +34,17 @@ class Entry:
 
     @property
     def adds(self) -> float:
-        """Its points of the total: efficiency only takes away, of all else what was lost was never there."""
+        """Return the points added to the total.
+
+        Efficiency is a penalty, so its lost points are subtracted; in other components lost points were never part of
+        the total.
+        """
         return self.earned - self.lost if self.component == "efficiency" else self.earned
 
 
 @dataclass(frozen=True)
 class Line:
-    """A call (`call` counts from 1) or, without one, a missed step; one entry per component, None where it has none."""
+    """A ledger line: a call (`call` counts from 1) or a missed step, with one entry or None per component."""
 
     call: int | None
     step: int | None
@@ -52,20 +55,20 @@ class Line:
 @dataclass(frozen=True)
 class Ledger:
     lines: tuple[Line, ...]
-    totals: tuple[tuple[str, float, float], ...]  # component, points, the most it can give
+    totals: tuple[tuple[str, float, float], ...]  # component, points, maximum
 
     @property
     def reasons(self) -> list[tuple[Line, Entry]]:
-        """What cost points, most costly first."""
+        """Return the entries that lost points, largest loss first."""
         found = [(line, entry) for line in self.lines for entry in line.entries if entry and entry.lost > SMALL]
         return sorted(found, key=lambda each: -each[1].lost)
 
 
 def ledger(rollout: Rollout, example: Example | None, config: RewardConfig = PAPER) -> Ledger | None:
-    """What counts, component by component.
+    """Return the ledger of the components with a nonzero weight.
 
-    None where there is nothing to account for: no reward, one that is no sum over calls, or an abstention example,
-    whose reward is one number.
+    None where there is nothing to account for: no reward, a reward that is not a sum over calls, or an abstention
+    example, whose reward is a single number.
     """
     reward = rollout.reward
     if reward is None or reward.abstention or reward.form != "paper" or example is None:
@@ -80,7 +83,7 @@ def ledger(rollout: Rollout, example: Example | None, config: RewardConfig = PAP
 
 
 class Account:
-    """The shares of one rollout."""
+    """The per-call shares of one rollout's reward."""
 
     def __init__(self, rollout: Rollout, reward: Reward, example: Example, config: RewardConfig):
         self.rollout, self.reward, self.example, self.config = rollout, reward, example, config

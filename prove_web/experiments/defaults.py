@@ -1,6 +1,6 @@
-"""What the settings of a run are when nobody changes them; a test compares them with the trainer's, which is not here.
+"""Default settings of a run; a test compares them with the trainer's, which this process does not import.
 
-Those of DEFAULTS are always sent to the worker; of SWITCHES and REWARD only what differs.
+DEFAULTS are always sent to the worker; of SWITCHES and REWARD only non-default values are.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ REWARD: dict[str, Value] = {
     "repeats": 0.0,
 }
 
-# the benchmarks that a run can be followed by, and the most items of a category
+# benchmarks to run after training, and the maximum number of items per category
 EVALUATE: dict[str, Value] = {**{f"benchmark_{name}": False for name in KNOWN}, "benchmark_limit": None}
 
-# what the form begins with, by the names of its fields
+# initial values of the launch form by field name
 START: dict[str, Value] = {
     **DEFAULTS,
     **SUPERVISED,
@@ -86,7 +86,7 @@ START: dict[str, Value] = {
     **EVALUATE,
 }
 
-OF_SUPERVISED = {*SUPERVISED, "longest"}  # no other kind of run has these
+OF_SUPERVISED = {*SUPERVISED, "longest"}  # only supervised runs have these
 OF_BOTH = {
     *(
         "name",

@@ -1,4 +1,4 @@
-"""One run: its state and figures, live curves, evaluation, checkpoints and configuration."""
+"""The page of a run: state, metrics, live charts, evaluation, checkpoints and configuration."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from .rollouts import notable
 from .saved_rewards import called
 from .summary_tiles import WINDOW, figures
 
-# How a run stands, in the title of its page and in its queue.
+# Title and queue position of a run.
 
 
 def title(run: Run) -> str:
-    """`42 % · Run 7`: what a tab of the browser says, so that one need not open it to know."""
+    """Return the browser tab title, such as `42 % · Run 7`, so that progress shows without opening the tab."""
     job = run.job
     if job.ended or job.state == State.QUEUED:
         return f"{job.get_state_display()} · Run {run.number}"
@@ -51,7 +51,7 @@ def title(run: Run) -> str:
 
 
 def waiting_before(job: Job) -> int | None:
-    """How many jobs its queue hands out before it, of all teams; None for a job that does not wait for a worker."""
+    """Return the number of queued jobs of all teams ahead of this one; None if it is not queued for a worker."""
     if job.state != State.QUEUED or (job.after and job.after.state != State.DONE):
         return None
     earlier = Q(place__lt=job.place)
@@ -60,12 +60,12 @@ def waiting_before(job: Job) -> int | None:
     return Job.objects.filter(earlier, ready, trains, state=State.QUEUED).count()
 
 
-# The checkpoints of a run as its page lists them: what each scored, what it is for, and what can be done with it.
+# Checkpoint table of a run: scores, roles and actions.
 
 
 @dataclass(frozen=True)
 class Shelved:
-    """`reward` is its mean on held-out worlds, None where it was not measured; `exports` are the forms it can take."""
+    """A checkpoint row; `reward` is its held-out mean, None where not measured; `exports` are the available formats."""
 
     checkpoint: Checkpoint
     reward: float | None
@@ -77,7 +77,7 @@ class Shelved:
 
 
 def shelf(run: Run, found: list[Checkpoint] | None = None) -> list[Shelved]:
-    """Newest first. The best is the one that scored highest on held-out worlds, of those that are kept."""
+    """Return the rows, newest first. The best is the highest held-out reward among the checkpoints on disk."""
     kept = checkpoints(run.job) if found is None else found
     measured = run.held_out.filter(step__in=[one.step for one in kept]).values_list("step", "metrics__reward")
     rewards = {step: reward for step, reward in measured if number(reward)}
@@ -102,7 +102,7 @@ def evaluate_url(run: Run, checkpoint: Checkpoint) -> str:
 
 
 def forms(run: Run, checkpoint: Checkpoint) -> tuple[tuple[str, Export], ...]:
-    """A whole model has one form; an adapter can also be added to the weights of its model."""
+    """Return the export formats: a full model has one; an adapter can also be merged into its base model."""
     plain = Export(run.job, checkpoint.step)
     if not adapted(checkpoint):
         return (("Model", plain),)
@@ -122,8 +122,10 @@ def run_of(project: Project, number: int) -> Run:
 @in_project(Action.VIEW)
 @require_safe
 def run_page(request: ProjectRequest, run: int) -> HttpResponse:
-    """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step, `?base=` is the run that
-    it is measured against, or `none`."""
+    """Show the run page, or for htmx only its changing part.
+
+    `?step=` redirects to the rollouts of that step; `?base=` is the number of the baseline run, or `none`.
+    """
     found = run_of(request.project, run)
     if step := parse_digits(request.GET.get("step", "")):
         return redirect("rollouts", *request.project.path, run, step)
@@ -134,7 +136,7 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the page stays as it is."""
+    """Return the context of the part that does not change while the run is running."""
     path, base = run.project.path, moves["base"]
     started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
     return {
@@ -158,9 +160,9 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment(told: Any) -> list[tuple[str, Any]]:
-    """Where and with what its newest attempt computed, as that told when it began; label and value."""
+    """Return the environment of the newest attempt as (label, value), as its start event recorded it."""
     if not isinstance(told, Mapping):
-        return []  # of a machine, from before its events were checked
+        return []  # events of older workers were not validated
     known = told.get("environment")
     known = known if isinstance(known, Mapping) else {}
     labels = {"python": "Python", "system": "OS", "cores": "CPU cores", "code": "Code digest"}
@@ -202,7 +204,7 @@ def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def other_reward(run: Run, base: Run | None) -> dict[str, str]:
-    """What the page says of a baseline that was scored by another reward; nothing of one of the same."""
+    """Return the notice for a baseline scored by another reward definition; empty for the same one."""
     if base is None or same_reward(run, base):
         return {}
     return {"mine": in_words(run), "theirs": in_words(base), "rescored": rescored(run, base)}
@@ -217,19 +219,19 @@ def run_points(request: ProjectRequest, run: int) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
-    """One checkpoint's files as a zip."""
+    """Download one checkpoint as a zip."""
     return sent_checkpoint(run_of(request.project, run), step)
 
 
 def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
-    """The zip of a run's checkpoint, made while it is sent. Raises Http404."""
+    """Stream the zip of a run's checkpoint. Raises Http404."""
     found = checkpoint_of(run, step)
     audit.note(None, "exported", run, run.project.organisation, checkpoint=f"step {step}")
     return packed(found, f"run-{run.number}-step-{step}.zip")
 
 
 def checkpoint_of(run: Run, step: int) -> Checkpoint:
-    """Raises Http404."""
+    """Return the run's checkpoint of this step. Raises Http404."""
     found = next((one for one in checkpoints(run.job) if one.step == step), None)
     if found is None:
         raise Http404(

@@ -1,4 +1,4 @@
-"""Trials: one step of a run on a few prompts, done by a worker before the run is launched, and kept by its settings."""
+"""Dry runs: one step on a few prompts before a run is launched, cached by settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prove_web.live.models import ENDED, Job, Kind, State, StopLevel
 from training_worker.prove.benchmarks.intervals import Score, wilson
 
 PROMPTS = 16
-# what a step is like whatever these are
+# settings that do not affect a single step
 BESIDE = {
     *("minutes", "max_steps", "evaluate_every", "held_out", "patience", "decay", "warmup_steps", "learning_rate"),
     *("prompts", "zero_variance", "processes", "sharding"),
@@ -25,7 +25,7 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial and, once it is done, what it found: see training_worker/jobs/dry_run.py."""
+    """A dry run and, once it is done, its result (see training_worker/jobs/dry_run.py)."""
 
     job: Job
 
@@ -40,25 +40,25 @@ class Trial:
 
     @property
     def dead(self) -> Score | None:
-        """The share of groups that teach nothing, with its interval; None where no group could be scored."""
+        """Return the share of zero-variance groups with its interval; None where no group could be scored."""
         groups = len(self.result.get("groups", ()))
         return wilson(self.result["dead"] / groups, groups) if groups else None
 
     @property
     def spreads(self) -> list[tuple[float, float]]:
-        """Mean and spread of each group's rewards, the widest first."""
+        """Return mean and standard deviation of each group's rewards, largest standard deviation first."""
         return sorted(((mean, spread) for mean, spread in self.result.get("groups", ())), key=lambda one: -one[1])
 
 
 def title_of(spec: dict[str, Any]) -> str:
-    """What the trial of these settings is called, and found again by."""
+    """Return the job title for these settings, which also serves as the cache key."""
     counted = {name: value for name, value in spec.items() if name not in BESIDE}
     digest = blake2b(json.dumps(counted, sort_keys=True).encode(), digest_size=6).hexdigest()
     return f"Trial of {PROMPTS} prompts, {digest}"
 
 
 def trial_of(project: Project, spec: dict[str, Any]) -> Trial | None:
-    """The newest trial of these settings in a project."""
+    """Return the newest dry run of these settings in a project."""
     jobs = Job.objects.filter(project=project, kind=Kind.TRIAL, title=title_of(spec))
     job = jobs.select_related("project__organisation", "after").order_by("-created_at").first()
     return Trial(job) if job else None
@@ -66,7 +66,10 @@ def trial_of(project: Project, spec: dict[str, Any]) -> Trial | None:
 
 @transaction.atomic
 def begin(project: Project, user: User, spec: dict[str, Any]) -> Trial:
-    """Have these settings tried, unless they were or are; before the project's other jobs, since it is short."""
+    """Start a dry run of these settings, unless one is done or running.
+
+    It goes ahead of the project's other jobs because it is short.
+    """
     lock_active_project(project)
     known = trial_of(project, spec)
     if known and (known.done or not known.job.ended):

@@ -1,4 +1,4 @@
-"""Held-out evaluation in slices: by server, chain length, dependent path and knob, before and after."""
+"""Held-out evaluation slices by server, chain length, dependency path and difficulty knob, before and after."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Slice:
-    """One slice before and after: reward, successes, and the change of the reward with its interval, where it has one.
+    """One slice before and after: reward, success, and the reward change with its interval where it has one.
 
-    `reward`, `success` and, where both are known, `goals` are pairs; x are places in the picture that all slices of a
-    cut share.
+    `reward`, `success` and, where both are known, `goals` are (before, after) pairs; x values are positions on the
+    scale that all slices of a cut share.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Cut:
-    """The slices of one kind."""
+    """All slices along one dimension."""
 
     key: str
     title: str
@@ -72,9 +72,10 @@ class Cut:
 
 
 def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
-    """By server, chain length and knob: of a finished run before against after, else the first look against the newest.
+    """Return the slices by server, chain length, path and knob.
 
-    Empty before the first look, and for runs that were not measured in slices.
+    A finished run compares before with after, otherwise the first evaluation with the newest. Empty before the first
+    evaluation, and for runs without slice metrics.
     """
     told = readable(run.job.result).get("slices")
     lines = [of_comparison(line, mode) for line in told if measured(line, mode)] if told else watched(run)
@@ -89,7 +90,7 @@ def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
 
 
 def measured(line: dict[str, Any], mode: str) -> bool:
-    """Whether it is a slice, not the whole, whose reward and successes are known on both sides."""
+    """Return whether the line is a slice, not the total, whose reward and success are known on both sides."""
     ends = (line[mode][side][part] for side in ("before", "after") for part in (0, -1))
     return line["by"] != "all" and None not in (*ends, *line[mode].get("pass_4", ()))
 
@@ -109,7 +110,7 @@ def known_pair(before: float | None, after: float | None) -> tuple[float, float]
 
 
 def watched(run: Run) -> list[tuple[str, Slice]]:
-    """The slices of the first look and of the newest."""
+    """Return the slices of the first and the newest evaluation."""
     told = run.held_out.values_list("metrics__slices", flat=True)
     looks = [
         line for line in told if readable_metric("slices", line) and None not in (end for one in line for end in one)
@@ -139,7 +140,7 @@ def name_of(by: str, name: str) -> str:
 
 
 def placed(slices: Sequence[Slice]) -> list[Slice]:
-    """The same with their places in one picture, and a heading only where it changes."""
+    """Return the slices with their positions on a common scale, and a heading only where it changes."""
     scale = Scale.of(value for one in slices for value in (one.change, one.low, one.high) if value is not None)
     found, heading = [], ""
     for one in slices:

@@ -1,4 +1,4 @@
-"""The part of the launch form that says on which benchmarks a run is evaluated when it is done."""
+"""Launch form fields that select the benchmarks to evaluate a run on after training."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ for one in KNOWN.values():
 
 
 def chosen(given: Mapping[str, Any]) -> list[str]:
-    """The benchmarks that are asked for."""
+    """Return the selected benchmarks."""
     return [one.name for one in KNOWN.values() if given.get(PREFIX + one.name)]
 
 
 def copied(run: Run) -> dict[str, Any]:
-    """What a run is followed by, by the names of the fields."""
+    """Return the benchmark settings of an existing run by field name."""
     after = [one.job.spec for one in run.evaluations.filter(job__after=run.job).select_related("job")]
     limit = next((spec["limit"] for spec in after if "limit" in spec), "")
     return {**{PREFIX + spec["benchmark"]: "yes" for spec in after}, "benchmark_limit": limit}
 
 
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
-    """What cannot be had here, by field."""
+    """Return by field the benchmarks that are not available here."""
     root = Path(settings.PROVE_DATA) / "benchmarks"
     return {PREFIX + name: reason for name in chosen(given) if (reason := KNOWN[name].missing(root))}

@@ -1,4 +1,4 @@
-"""The evaluation that ends a run: the policy before and after on the same held-out worlds."""
+"""Final evaluation of a run: the policy before and after training in the same held-out worlds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 MODES = (("sampled", "Sampled (T=1)"), ("greedy", "Greedy"))
 GOALS = (("goal_success", "Goal success"), ("act_accuracy", "Act accuracy"))
 ACT_TITLES = ("Call", "Ask", "Text")
-MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
+MARGIN = 0.15  # of the value range, on either side of an interval chart
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where values lie in a picture 100 wide: zero and all of them are in it, with a margin."""
+    """A linear scale from values to 0..100 that contains zero and all values, with a margin."""
 
     start: float
     room: float
@@ -35,7 +35,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Gain:
-    """A mean paired difference with its 95% interval, and where these lie in a picture 100 wide.
+    """A mean paired difference with its 95% interval, and their positions on a scale of 0 to 100.
 
     `share` says that the numbers are shares of rollouts, not rewards.
     """
@@ -60,7 +60,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Row:
-    """Conversations of one chain length: for each of PARTS its mean before, after, and the change."""
+    """Conversations of one chain length: for each of PARTS the mean before, after, and the change."""
 
     name: str
     examples: int
@@ -103,7 +103,7 @@ def gain(title: str, share: bool, paired: dict[str, Any]) -> Gain:
 
 
 def rows(result: dict[str, Any]) -> list[Row]:
-    """The table by chain length: abstention first, all together last."""
+    """Return the table by chain length: abstention first, the total last."""
     after = {line["steps"]: line for line in result.get("after", [])}
     return [
         Row(label(line["steps"]), line["examples"], cells(line["means"], after[line["steps"]]["means"]))
@@ -121,7 +121,7 @@ def label(steps: str) -> str:
 
 
 def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of each way of sampling: successes, pass^k and final states reached, as (title, before, after, change)."""
+    """Return by sampling mode success rate, pass^k and final states reached, as (title, before, after, change)."""
     whole = next((line for line in result.get("slices", []) if line["by"] == "all"), None)
     if whole is None:
         return []
@@ -149,7 +149,7 @@ def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def act_rows(*tables: Sequence[Sequence[int]]) -> list[tuple[str, list[list[int]]]]:
-    """Return by right act how many turns had which act of the policy, in each of the tables; none of empty tables."""
+    """Return by correct act the number of turns per act of the policy in each table; nothing if a table is empty."""
     if not tables or not all(tables):
         return []
     return [

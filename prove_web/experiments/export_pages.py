@@ -1,4 +1,4 @@
-"""Exporting a checkpoint from its run's page, and downloading what was made."""
+"""Checkpoint export from the run page, and its download."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .models import Run
 @in_project(Action.LAUNCH)
 @require_POST
 def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
-    """Have it made; `merged` adds an adapter to the weights of its model."""
+    """Start an export; `merged` merges an adapter into the weights of its base model."""
     found = run_of(request.project, run)
     checkpoint_of(found, step)
     try:
@@ -35,12 +35,12 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def export_download(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
-    """The folder that was made, as a zip; `?merged=1` for the merged one."""
+    """Download the exported folder as a zip; `?merged=1` selects the merged model."""
     return sent(run_of(request.project, run), step, bool(request.GET.get("merged")))
 
 
 def sent(run: Run, step: int, merged: bool) -> StreamingHttpResponse:
-    """What was made, as a zip that is made while it is sent. Raises Http404."""
+    """Stream an exported folder as a zip. Raises Http404."""
     export = Export(run.job, step, merged)
     if not export.ready:
         raise Http404(f"The checkpoint of step {step} is not exported. Export it on the page of run {run.number}.")

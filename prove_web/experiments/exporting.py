@@ -1,4 +1,4 @@
-"""All that a run told, to be taken away: its points and its rollouts, read some at a time."""
+"""Export of a run's metric points and rollouts, read in batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOGETHER = 1_000  # points in memory at a time
 
 
 def points_of(table: QuerySet) -> Iterator[dict[str, Any]]:
-    """Each point with all its metrics, in order; no cursor is held open while a slow reader takes them."""
+    """Yield each point with all its metrics in step order, without an open cursor for slow clients."""
     last = -1
     while part := list(table.filter(step__gt=last).order_by("step").values_list("step", "metrics")[:TOGETHER]):
         yield from ({"step": step, **metrics} for step, metrics in part)
@@ -27,7 +27,7 @@ def points_of(table: QuerySet) -> Iterator[dict[str, Any]]:
 
 
 def rollouts_of(run: Run, steps: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Each rollout with its step and index; a step that cannot be read says why in place of its rollouts."""
+    """Yield each rollout with its step and index; an unreadable step yields an error instead of rollouts."""
     store = StoredRun(run)
     for step in steps:
         try:

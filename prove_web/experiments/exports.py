@@ -1,7 +1,8 @@
-"""A checkpoint as a folder that others can use, made on the queue `files` by a child, so that Django never loads torch.
+"""Checkpoint export to a standard folder.
 
-A run keeps one such folder at a time, in `exports` of its job's folder: `NAME` once it is whole, `NAME.working` while
-it is made, `NAME.error` with the reason if it was not.
+The queue `files` runs it in a child process, so that Django never imports torch. A run has one export at a time, in
+`exports` of its job's folder: `NAME` once complete, `NAME.working` during the export, `NAME.error` with the reason of a
+failure.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from .initial_policy import WARM
 from .run_estimate import folder_of
 
 TASK = "prove_web.experiments.export"
-LONGEST = 3600  # seconds that an export may take
+LONGEST = 3600  # timeout in seconds
 ADAPTER = "adapter_model.safetensors"
-MOST = 300  # characters of a reason
+MOST = 300  # characters of an error
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Export:
-    """One checkpoint exported, `merged` with the weights of its model or not."""
+    """One exported checkpoint; `merged` includes the base model's weights."""
 
     job: Job
     step: int
@@ -64,7 +65,7 @@ class Export:
 
     @property
     def at_work(self) -> bool:
-        """An export that died with its worker is none."""
+        """Return whether the export is running; one whose worker died times out."""
         try:
             return time.time() - self.working.stat().st_mtime < LONGEST
         except FileNotFoundError:
@@ -72,7 +73,7 @@ class Export:
 
     @property
     def why(self) -> str:
-        """Why there is none, as far as one was asked for."""
+        """Return the error of a failed export, or an empty text."""
         try:
             return self.failed.read_text("utf-8")[:MOST]
         except FileNotFoundError:
@@ -84,14 +85,14 @@ def exports(job: Job) -> Path:
 
 
 def adapted(checkpoint: Checkpoint) -> bool:
-    """Whether it holds an adapter, and not a whole model."""
+    """Return whether the checkpoint holds an adapter instead of a full model."""
     return (checkpoint.folder / ADAPTER).is_file()
 
 
 def ask(export: Export) -> bool:
-    """Have it made, unless it is there or at work; the one before it goes. False when the broker does not answer.
+    """Start the export unless it exists or is running; it replaces the previous export.
 
-    Raises NoRoom.
+    Returns False when the broker does not respond. Raises NoRoom.
     """
     if export.ready or export.at_work:
         return True
@@ -106,14 +107,14 @@ def ask(export: Export) -> bool:
 
 
 def size(export: Export) -> int:
-    """About how many bytes it takes: those of its checkpoint, and merged those of the model that it is added to."""
+    """Estimate the export's size in bytes: that of its checkpoint plus, if merged, that of the base model."""
     checkpoint = export.job.out / "checkpoints" / f"checkpoint-{export.step}"
     base = folder_of(export.job.project, str(export.job.spec.get("policy", WARM))) if export.merged else None
     return size_of([checkpoint, *filter(None, [base])])
 
 
 def make(export: Export) -> None:
-    """What the task does: the folder, or why there is none."""
+    """Run the export in the task, and store the error if it fails."""
     try:
         room_for(f"the export of checkpoint {export.step}", size(export))
         if why := attempt(export):
@@ -122,14 +123,14 @@ def make(export: Export) -> None:
         export.failed.write_text(str(why)[:MOST], "utf-8")
     except Exception as error:
         log.exception("The export of %s failed", export.folder)
-        if exports(export.job).is_dir():  # else the run is gone, and nobody is left to be told
+        if exports(export.job).is_dir():  # else the run was deleted
             export.failed.write_text(fault(error), "utf-8")
     finally:
         export.working.unlink(missing_ok=True)
 
 
 def attempt(export: Export) -> str:
-    """Why there is none, or nothing."""
+    """Run the export process and return the error, or an empty text."""
     source = export.job.out / "checkpoints" / f"checkpoint-{export.step}"
     command = [sys.executable, "-m", "training_worker.trainer.export", str(source), str(export.folder)]
     command += ["--merge"] if export.merged else []

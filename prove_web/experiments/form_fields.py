@@ -1,4 +1,4 @@
-"""The fields that settings of a run are typed into: numbers, choices, yes or no; each with its default and its help."""
+"""Form field factories for run settings: numbers, choices and yes/no, with defaults and help texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def plain(value: Any) -> str:
-    """A value as people write it: 6 for 6.0, yes for True; nothing for None."""
+    """Format a value for people: 6 for 6.0, yes for True, empty for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
@@ -22,7 +22,7 @@ def plain(value: Any) -> str:
 
 
 def number(label: str, name: str, least: float, most: float, help_text: str, required: bool = True) -> forms.Field:
-    """A field for a number of its default's type."""
+    """Return a number field of the default's type."""
     whole = isinstance(START[name], int)
     kind = forms.IntegerField if whole else forms.FloatField
     widget = forms.NumberInput(attrs={"step": 1 if whole else "any", "inputmode": "numeric" if whole else "decimal"})
@@ -46,7 +46,7 @@ def choice(label: str, name: str, options: Sequence[tuple[str, str]], help_text:
 
 
 def yes_or_no(label: str, name: str, help_text: str) -> forms.Field:
-    """A choice rather than a box to tick, so that what is left out and what is unticked differ."""
+    """Return a yes/no choice; unlike a checkbox it distinguishes a missing value from no."""
     field: forms.Field = forms.TypedChoiceField(
         label=label,
         choices=[("yes", "Yes"), ("no", "No")],

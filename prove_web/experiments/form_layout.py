@@ -1,4 +1,4 @@
-"""How the fields of the launch form are laid out: what everyone chooses is open, the rest is folded until asked for."""
+"""Layout of the launch form: common fields are open, the rest is in collapsed sections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from . import evaluate_fields, grpo_fields, machine_fields, reward_fields
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a title; `folded` until asked for, with the values of `brief` and all that is not as usual beside.
+    """A titled section of fields; if `folded`, its summary shows the `brief` fields and all changed ones.
 
-    `kind` is the only kind of run that has them, or "".
+    `kind` is the only kind of run that has the section, or "".
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The launch form of a run: its settings with defaults, limits, and what is healthy; and what the worker is asked."""
+"""The launch form of a run: settings with defaults and limits, and the job specification for the worker."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from .reward_fields import RewardFields
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 
 LAUNCHED = [(kind.value, kind.label) for kind in (RunKind.GRPO, RunKind.SFT)]
-WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
+WEIGHTS = {*reward_fields.NAMES}  # set only by a custom reward
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What can be chosen in a project: read once for all the forms of a sweep."""
+    """The choices of a project, read once for all forms of a sweep."""
 
     project: Project
     policies: Choices
@@ -49,7 +49,10 @@ class Offer:
 
 @dataclass(frozen=True)
 class SettingSummary:
-    """One setting in the summary of a folded section; `other` than usual, and `only` for a kind of run, or ""."""
+    """One setting in a collapsed section's summary.
+
+    `other` says that it is not the default; `only` is the only kind of run that has it, or "".
+    """
 
     label: str
     value: str
@@ -59,7 +62,7 @@ class SettingSummary:
 
 @dataclass(frozen=True)
 class Laid:
-    """A section as it is laid out: its fields, each with the kind of run that alone has it, and what is told of it."""
+    """A section ready for display: its fields, each with the only kind of run that has it or "", and its summary."""
 
     section: Section
     fields: list[tuple[forms.BoundField, str]]
@@ -146,7 +149,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         self.fields["reward_preset"].choices = [*named[:-1], *saved_rewards.choices(self.offer.rewards), named[-1]]
 
     def _post_clean(self) -> None:
-        """Fields that this kind of run does not have are not looked at."""
+        """Drop the errors of fields that this kind of run does not have."""
         for name in [name for name in self.errors if not belongs(name, self.cleaned_data.get("kind", ""))]:
             del self._errors[name]
 
@@ -173,13 +176,13 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         return [self.laid(section) for section in SECTIONS]
 
     def laid(self, section: Section) -> Laid:
-        """A folded section opens where something in it is wrong."""
+        """Return the section for display; a collapsed section opens if a field in it has an error."""
         wrong = any(name in self.errors for name in section.names)
         fields = [(self[name], only(name)) for name in section.names]
         return Laid(section, fields, wrong or not section.folded, [*self.summarize(section)])
 
     def summarize(self, section: Section) -> Iterator[SettingSummary]:
-        """What is set in it in short: what matters most, and what is not as usual."""
+        """Yield the section's summary: its most important settings, and those that differ from the default."""
         own = str(self["reward_preset"].value()) == reward_fields.OWN
         for name in section.names:
             value, other = str(self[name].value()), str(self[name].value()) not in usual(name)
@@ -191,7 +194,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the worker is asked to do: what it always wants to know, and what is not as it usually is."""
+        """Return the job specification for the worker: required settings, and those that differ from the default."""
         given = self.cleaned_data
         kind = given["kind"]
         always = {**DEFAULTS, **SUPERVISED}
@@ -208,25 +211,25 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
 
 
 def belongs(name: str, kind: str) -> bool:
-    """Whether a kind of run has this setting."""
+    """Return whether a kind of run has this setting."""
     return name in OF_BOTH or (name in OF_SUPERVISED) == (kind == "sft")
 
 
 def only(name: str) -> str:
-    """The kind of run that alone has a setting, or ""."""
+    """Return the only kind of run that has a setting, or ""."""
     if name in OF_BOTH:
         return ""
     return "sft" if name in OF_SUPERVISED else "grpo"
 
 
 def usual(name: str) -> tuple[str, ...]:
-    """How a field's usual value is written."""
+    """Return the text forms of a field's default."""
     field = RunForm.base_fields[name]
     return (str(field.initial), "") if field.initial in (None, "") else (str(field.initial),)
 
 
 def complete(data: Any) -> Any:
-    """What was sent, with the usual value of each setting that it does not mention."""
+    """Return the submitted data completed with the default of every missing setting."""
     data = data.copy()
     for name, field in RunForm.base_fields.items():
         if name not in ("name", "dataset", "base"):
@@ -235,30 +238,30 @@ def complete(data: Any) -> Any:
 
 
 def cannot_be_run(dataset: Dataset) -> bool:
-    """Whether it holds imported conversations with calls (see Example.certified)."""
+    """Return whether the dataset holds imported conversations with calls (see Example.certified)."""
     source = Cast(KeyTextTransform("source", "record"), TextField())
     return dataset.trajectories.filter(steps__gt=0).annotate(source=source).filter(source__gt="").exists()
 
 
 def usable(project: Project) -> Any:
-    """The data sets of a project that a run can train on."""
+    """Return the project's datasets that a run can train on."""
     return Dataset.objects.filter(project=project, holds=Dataset.Holds.DEMONSTRATIONS, job__state=State.DONE)
 
 
 def launched(project: Project) -> Any:
-    """The runs whose settings another one can begin with."""
+    """Return the runs whose settings can be copied."""
     return Run.objects.filter(project=project).exclude(kind=RunKind.OUTSIDE)
 
 
 def flat(config: dict[str, Any]) -> dict[str, Any]:
-    """A run's configuration by the names of the form's fields."""
+    """Return a run's configuration by form field names."""
     found = {name: value for name, value in config.items() if name not in ("limits", "reward", "dataset")}
     found |= {f"limit_{name}": value for name, value in config.get("limits", {}).items()}
     return found | (reward_fields.as_fields(config["reward"]) if config.get("reward") else {})
 
 
 def copied(run: Run) -> dict[str, Any]:
-    """What a new run begins with that is to be like this one."""
+    """Return the initial form values for a copy of this run."""
     known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
     known |= evaluate_fields.copied(run)
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, "base": run.pk, **known}
@@ -269,7 +272,7 @@ def of_reward(name: str) -> bool:
 
 
 def worded(name: str, value: Any) -> str:
-    """A setting's value as the form words it: a choice by its title, a reward by its name."""
+    """Return a setting's value as the form shows it: the title of a choice, the name of a reward."""
     text = plain(value)
     if name == "reward_preset":
         return short(text)

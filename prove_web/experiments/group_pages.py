@@ -1,4 +1,4 @@
-"""One group of a step: its rollouts beside each other, as a tree of their calls, and two of them call by call."""
+"""The page of a group in a step: its rollouts, their call tree, and two of them compared call by call."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ PARTS = {"members": "group_members", "": "group"}
 @in_project(Action.VIEW)
 @require_safe
 def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpResponse:
-    """`by=tool` merges calls by tool alone, `node` narrows to the rollouts through one call, `pair` twice compares two.
+    """Show a group.
 
-    `part=members` is the table of rollouts alone.
+    `by=tool` merges calls by tool alone, `node` keeps only the rollouts through one call, and two `pair` parameters
+    select the rollouts to compare. `part=members` is the table of rollouts alone.
     """
     found = run_of(request.project, run)
     context: dict[str, Any] = {"run": found, "step": step, "number": group}
@@ -47,7 +48,7 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
 
 
 def opened(run: Run, step: int, number: int) -> tuple[Group, list[Rollout], list[int]]:
-    """A group with its rollouts, and the numbers of all groups of the step. Raises NoRollouts, Http404."""
+    """Load a group with its rollouts, and the numbers of all groups of the step. Raises NoRollouts, Http404."""
     table = table_of(run, step)
     numbers = list(dict.fromkeys(table.column("group")))
     if number not in numbers:

@@ -1,4 +1,4 @@
-"""The part of the launch form that only GRPO has: how it samples, what it takes from a group, how it updates."""
+"""Launch form fields for GRPO only: sampling, groups and the policy update."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ SWITCHES = tuple(name for name in GRPOFields.base_fields if name not in BASIC)
 
 
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
-    """What does not go together, by field."""
+    """Return the errors of conflicting settings by field."""
     found = {}
     low, high = given.get("clip_low"), given.get("clip_high")
     if low is not None and high is not None and high < low:

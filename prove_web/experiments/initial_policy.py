@@ -1,4 +1,4 @@
-"""The policies that a run may start from, and what the audit of a model's chat template said of it."""
+"""Initial policies of a run, and the audit of a model's chat template."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .checkpoints import checkpoints
 from .models import Run
 
 WARM = "warm"
-AUDIT = "audit.json"  # beside a model; `manage.py audit_template --json` writes it
-MOST_SHOWN = 100  # characters of an unknown policy that its error repeats
-MOST_RUNS = 30  # the newest that left a policy are offered
+AUDIT = "audit.json"  # next to the model's weights; `manage.py audit_template --json` writes it
+MOST_SHOWN = 100  # characters of an unknown policy that the error quotes
+MOST_RUNS = 30  # newest runs whose policies are offered
 LARGEST_AUDIT = 1_000_000  # bytes
 Choices = list[tuple[str, Any]]
 
@@ -35,7 +35,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Audit:
-    """The verdict on a model's chat template; `checks` is empty, and `problem` says why, where it cannot be read."""
+    """The audit result of a model's chat template; if it cannot be read, `checks` is empty and `problem` says why."""
 
     family: str = ""
     checks: tuple[Check, ...] = ()
@@ -51,7 +51,7 @@ class Audit:
 
 
 class PolicyField(forms.ChoiceField):
-    """A policy among those of a project; the error of another value lists the possible ones."""
+    """A choice among a project's policies; the error for an unknown value lists the possible ones."""
 
     def validate(self, value: str) -> None:
         if value and not self.valid_value(value):
@@ -65,12 +65,12 @@ class PolicyField(forms.ChoiceField):
 
 
 def flat(groups: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Choices without their groups."""
+    """Return the choices without their groups."""
     return [one for name, inner in groups for one in (inner if isinstance(inner, list | tuple) else [(name, inner)])]
 
 
 def policy_choices(project: Project) -> Choices:
-    """Choices in groups: the shipped policy, the models there are, what ended runs of the project left."""
+    """Return the choices in groups: the shipped policy, the available models, and policies of ended runs."""
     found: Choices = [(WARM, "Shipped warm-start policy")]
     if models := [(name, name) for name in model_folders(Path(settings.PROVE_DATA))]:
         found.append(("Models", models))
@@ -92,7 +92,7 @@ def left_choices(run: Run) -> list[tuple[str, str]]:
 
 
 def title_of(policy: str, project: Project) -> str:
-    """What a page calls the policy that a run started from."""
+    """Return the display name of the policy that a run started from."""
     if not policy.startswith("run:"):
         return {WARM: "shipped warm-start policy"}.get(policy, policy)
     job, _, checkpoint = policy.removeprefix("run:").partition("/")
@@ -101,12 +101,12 @@ def title_of(policy: str, project: Project) -> str:
 
 
 def model_folder(policy: str) -> Path | None:
-    """The folder of a model under the roots; None for every other policy."""
+    """Return the folder of a model under the model roots; None for any other policy."""
     return model_folders(Path(settings.PROVE_DATA)).get(policy)
 
 
 def audit_of(policy: str) -> Audit | None:
-    """What was found of a model; None for a policy that needs no audit."""
+    """Return the audit of a model; None for a policy that needs none."""
     folder = model_folder(policy)
     if folder is None:
         return None

@@ -1,4 +1,4 @@
-"""What people say of a run on its page: tags, pin, notes; and, for who may launch, its name, archive and baseline."""
+"""Edits on the run page: tags, pin and notes; with the launch permission also name, archive and baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .run_metadata import InvalidMetadata, NotesDiffer
 
 
 def one_in_sight(request: ProjectRequest, number: int) -> Run:
-    """Raises Http404."""
+    """Return a run that is not deleted. Raises Http404."""
     rows = run_metadata.in_sight(request.project).select_related("job__project", "base")
     found: Run = get_object_or_404(rows, number=number)
     found.project = request.project
@@ -28,7 +28,7 @@ def one_in_sight(request: ProjectRequest, number: int) -> Run:
 @in_project(Action.ANNOTATE)
 @require_POST
 def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
-    """`tags=a,b` sets them all, `add=` and `remove=` change one; `pin=yes` or `no`."""
+    """Change tags and pin: `tags=a,b` replaces all tags, `add=` and `remove=` change some; `pin=` is `yes` or `no`."""
     found, asked = one_in_sight(request, run), request.POST
     try:
         if "tags" in asked:
@@ -46,7 +46,7 @@ def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
-    """`name=`, `archived=yes` or `no`, `base=` a run's number, or empty for none."""
+    """Change `name=`, `archived=` (`yes` or `no`) and `base=` (a run number, or empty for none)."""
     found, asked = one_in_sight(request, run), request.POST
     try:
         if "name" in asked:
@@ -61,7 +61,7 @@ def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def base_of(request: ProjectRequest, number: str) -> Run | None:
-    """The run that was chosen as a baseline. Raises NotKept."""
+    """Return the run chosen as baseline. Raises InvalidMetadata."""
     if not number:
         return None
     found = run_metadata.in_sight(request.project).filter(number=parse_digits(number)).first()
@@ -71,7 +71,7 @@ def base_of(request: ProjectRequest, number: str) -> Run | None:
 
 
 def marks(request: ProjectRequest, run: Run, fault: str = "") -> HttpResponse:
-    """To htmx what was changed, in its place; otherwise the run's page."""
+    """Render the changed part for htmx; otherwise redirect to the run's page."""
     if request.htmx:
         return render(request, "experiments/keeping_marks.html", {"run": run, "fault": fault})
     if fault:
@@ -82,7 +82,7 @@ def marks(request: ProjectRequest, run: Run, fault: str = "") -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def run_notes(request: ProjectRequest, run: int) -> HttpResponse:
-    """Keep the notes; who wrote in place of older ones gets both to put together, with status 422."""
+    """Save the notes; a conflict with a newer revision returns both versions to merge, with status 422."""
     found = one_in_sight(request, run)
     text, revision = request.POST.get("notes"), request.POST.get("revision", "")
     if text is None:

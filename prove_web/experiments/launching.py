@@ -1,4 +1,4 @@
-"""Launching a run: the form, the run and its job, which are made together or not at all."""
+"""Launching a run: the form, and the atomic creation of the run and its job."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from .recipes import TITLES, filled
 from .reward_config import said
 from .run_estimate import figures
 
-# What a run will do before it is launched, in a line: rollouts or conversations a step, and how many at most.
+# Forecast of a run in one line: rollouts or conversations per step, and the maximum number of steps.
 
 Value = Callable[[str], Any]
 
 
 def forecast(form: Any) -> str:
-    """The line for a launch form as it stands; "" while its numbers make no sense."""
+    """Return the forecast for the current form values; "" if they are invalid."""
 
     def parse_int(name: str) -> int:
         return int(float(str(form[name].value())))
@@ -75,14 +75,14 @@ def supervised(form: Any, whole: Callable[[str], int]) -> str:
 
 
 def key(value: Any) -> Any:
-    """A data set's key, typed or chosen; None for what is none."""
+    """Return a dataset's primary key from a typed or selected value; None if it is invalid."""
     value = getattr(value, "pk", value)
     return value if str(value).isdecimal() and len(str(value)) < 10 else None
 
 
-# How the settings of a run that is to be differ from those of the run it is measured against.
+# Differences between the settings of a new run and its baseline.
 
-LONGEST = 80  # characters of a name
+LONGEST = 80  # characters of a run name
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Difference:
 
 
 def differences(base: Run, kind: str, spec: dict[str, Any]) -> list[Difference]:
-    """Exactly the settings that differ, what is left out counting as it usually is; the reward in words."""
+    """Return the settings that differ, with defaults for missing ones; the reward is described in words."""
     found = (
         [Difference("Kind", base.get_kind_display(), dict(Run.kind.field.choices)[kind])] if base.kind != kind else []
     )
@@ -114,14 +114,14 @@ def differences(base: Run, kind: str, spec: dict[str, Any]) -> list[Difference]:
 
 
 def called_by(base: Run, found: Sequence[Difference]) -> str:
-    """A name that says what is different in it: `Warm: learning rate 1e-6, seed 3`, as far as that fits."""
+    """Return a run name that lists the differences, such as `Warm: learning rate 1e-6, seed 3`, cut to LONGEST."""
     told = ", ".join(f"{one.label.lower()} {one.here}" for one in found if one.here)
     text = f"{base.name.partition(':')[0]}: {told}" if told else ""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def counted(config: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Every setting that this kind of run has, by the name of its field; the reward is told apart."""
+    """Return every setting of this kind of run by field name, except the reward."""
     given = {name: value for name, value in START.items() if in_config(name) and belongs(name, kind)}
     given |= {name: value for name, value in flat(config).items() if name in RunForm.base_fields and in_config(name)}
     return {name: plain(value) for name, value in given.items()}
@@ -132,18 +132,19 @@ def in_config(name: str) -> bool:
 
 
 KIND_OF_JOB = {RunKind.GRPO: Kind.RUN, RunKind.SFT: Kind.SFT}
-LOOK = "look"  # asks to see the form as it stands, and to launch nothing
+LOOK = "look"  # redraws the form without launching
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_new(request: ProjectRequest) -> HttpResponse:
-    """`?clone=` begins with the settings of another run, `?dataset=` with that data set, `?recipe=` with a recipe,
-    `?reward=` with a reward by its name or one that was saved, `?policy=` with what there is to start from. A clone is
-    measured against the run that it was cloned from.
+    """Show the launch form or launch a run.
 
-    A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for;
-    with `try` a trial of it is begun, with `leave` the trial is stopped, with `name` it is called by what differs.
+    `?clone=` copies the settings of another run and makes it the baseline, `?dataset=` selects a dataset, `?recipe=` a
+    preset, `?reward=` a preset or saved reward by name, and `?policy=` an initial policy.
+
+    A POST with `fill` launches nothing and redraws the form: `fill=recipe` applies the preset, `fill=try` starts a dry
+    run, `fill=leave` stops it, and `fill=name` fills in a name that lists the differences.
     """
     if request.method == "POST" and "fill" in request.POST:
         form = RunForm(request.project, initial=typed(request.POST))
@@ -152,7 +153,7 @@ def run_new(request: ProjectRequest) -> HttpResponse:
             form = RunForm(request.project, initial=typed(request.POST) | {"name": suggested})
     elif request.method == "POST":
         with transaction.atomic():
-            lock_active_project(request.project)  # so what the form finds there is there when the run is launched
+            lock_active_project(request.project)  # so that validated objects still exist when the run is launched
             form, run = RunForm(request.project, request.POST), None
             if form.is_valid():
                 run = launch(request.project, request.user, form)
@@ -170,7 +171,7 @@ def run_new(request: ProjectRequest) -> HttpResponse:
 
 
 def build_launch_preview(form: RunForm) -> dict[str, Any]:
-    """What the page says of the settings as they stand; of what they come to, only once they make sense."""
+    """Return the page context for the current form values; estimates only once the values are valid."""
     policy = str(form["policy"].value() or "")
     told = {"forecast": forecast(form), "audit": audit_of(policy), "model": policy, "prompts": dry_run.PROMPTS}
     if (whole := complete_form(form)) is None:
@@ -186,7 +187,7 @@ def build_launch_preview(form: RunForm) -> dict[str, Any]:
 
 
 def complete_form(form: RunForm) -> RunForm | None:
-    """The form as it stands, checked; None as long as it could not be launched."""
+    """Return the validated form; None while it could not be launched."""
     values = {name: form[name].value() for name in RunForm.base_fields}
     given = {name: getattr(value, "pk", value) for name, value in values.items() if value is not None}
     whole = RunForm(form.project, {**given, "name": given.get("name") or "x"}, offer=form.offer)
@@ -194,7 +195,7 @@ def complete_form(form: RunForm) -> RunForm | None:
 
 
 def tried(request: ProjectRequest, form: RunForm) -> None:
-    """Begin or stop the trial that was asked for, if any."""
+    """Start or stop a dry run if the request asks for it."""
     asked = request.POST.get("fill")
     if asked not in ("try", "leave"):
         return
@@ -208,7 +209,7 @@ def tried(request: ProjectRequest, form: RunForm) -> None:
 
 
 def typed(data: Any) -> dict[str, Any]:
-    """What was typed, and over it the recipe that is to be filled in."""
+    """Return the submitted values, with a requested preset applied."""
     known = {name: value for name, value in data.items() if name in RunForm.base_fields}
     recipe = known.get("recipe", "")
     return known | (filled(recipe, known) if data["fill"] == "recipe" and recipe in TITLES else {})
@@ -229,13 +230,13 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
 
 
 def cloned(request: ProjectRequest) -> Run | None:
-    """The run that `?clone=` names by its number."""
+    """Return the run that `?clone=` names by number."""
     found: Run | None = launched(request.project).filter(number=parse_digits(request.GET.get("clone", ""))).first()
     return found
 
 
 def offered(project: Project) -> Dataset | None:
-    """The newest data set; one made by hand, which may hold a single conversation, only where there is no other."""
+    """Return the newest dataset; a manual one, which may hold a single conversation, only if there is no other."""
     found: Dataset | None = usable(project).exclude(job__spec__has_key=BY_HAND).first() or usable(project).first()
     return found
 
@@ -245,11 +246,11 @@ def next_number(project: Project) -> int:
 
 
 def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = None, **varied: str) -> Run:
-    """The run with the project's next number; its job goes to the queue once both are stored.
+    """Create the run with the project's next number; its job is queued on commit.
 
-    Has to be called in a transaction. A member of a sweep says what was `varied`.
+    Must be called in a transaction. `varied` are the settings of a sweep member.
     """
-    lock_active_project(project)  # two people at once get two numbers
+    lock_active_project(project)  # so that concurrent launches get different numbers
     name, dataset, kind = (form.cleaned_data[field] for field in ("name", "dataset", "kind"))
     spec = form.spec
     job = Job.objects.create(project=project, kind=KIND_OF_JOB[kind], title=name, spec=spec, created_by=user)

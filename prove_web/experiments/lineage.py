@@ -1,4 +1,4 @@
-"""Where a run comes from and what became of it, from the servers' code to evaluations, as links."""
+"""Lineage of a run as links: from the servers' code through its dataset to its evaluations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .checkpoints import Checkpoint
 from .initial_policy import WARM
 from .models import Run, RunKind
 
-MOST = 6  # of a kind
+MOST = 6  # per kind
 SHORT = 8  # characters of a digest
 OF_RUN = "run:"
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """What a run was made from, in order, and what was made from it."""
+    """The objects that a run was made from, in order, and those made from it."""
 
     sources: tuple[Link, ...]
     uses: tuple[Link, ...]
@@ -36,7 +36,7 @@ def lineage(run: Run, checkpoints: list[Checkpoint]) -> Lineage:
 
 
 def servers(run: Run) -> Iterator[Link]:
-    """The servers of its data set's worlds and their identity, which is that of the first trajectory."""
+    """Yield the servers of its dataset's worlds and their fingerprint, taken from the first trajectory."""
     if run.dataset is None:
         return
     names, identity = run.dataset.trajectories.order_by("id").values_list("servers", "record__fingerprint").first() or (
@@ -52,7 +52,7 @@ def servers(run: Run) -> Iterator[Link]:
 
 
 def data(run: Run) -> Iterator[Link]:
-    """The graph, the sets before it, and the data set itself with the queues in which it was labelled."""
+    """Yield the dependency graph, the source datasets, the dataset itself, and the review queues that labelled it."""
     if run.dataset is None:
         return
     yield from (one for one in sources(run.dataset) if one.kind != "Created by")
@@ -62,7 +62,7 @@ def data(run: Run) -> Iterator[Link]:
 
 
 def begun_from(run: Run) -> Iterator[Link]:
-    """The policy that it started from: the shipped one, a model, or what another run left."""
+    """Yield the initial policy: the shipped one, a model, or one trained by another run."""
     if run.kind == RunKind.OUTSIDE:
         return
     policy = str(run.config.get("policy", WARM))
@@ -88,7 +88,7 @@ def left(run: Run, checkpoints: list[Checkpoint]) -> Iterator[Link]:
 
 
 def children(run: Run) -> Iterator[Link]:
-    """Runs that start from what this one left, and those measured against it, such as its clones."""
+    """Yield the runs that start from this run's policies, and those with it as baseline, such as clones."""
     started = Q(config__policy__startswith=f"{OF_RUN}{run.job_id}")
     rows = Run.objects.filter(started | Q(base=run), project=run.project, deleted_at=None).order_by("-number")
     for child in rows.only("number", "name", "config", "base_id")[: 2 * MOST]:
@@ -103,6 +103,6 @@ def run_link(kind: str, here: Run, run: Run, more: str = "") -> Link:
 
 
 def begin_here(run: Run, checkpoint: Checkpoint) -> str:
-    """The address of the launch form with a checkpoint as the policy to start from."""
+    """Return the URL of the launch form with a checkpoint as the initial policy."""
     query: dict[str, Any] = {"policy": f"{OF_RUN}{run.job_id}/{checkpoint.folder.name}", "clone": run.number}
     return f"{reverse('run-new', args=run.project.path)}?{urlencode(query)}"

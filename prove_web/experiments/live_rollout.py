@@ -1,4 +1,4 @@
-"""A running rollout, watched: one conversation of the step under way, read-only, as its turns end."""
+"""Live view of one rollout in the current step, read-only, updated after each turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNCHANGED = 204
 @in_project(Action.VIEW)
 @require_safe
 def watch(request: ProjectRequest, run: int) -> HttpResponse:
-    """The page; to htmx only the conversation, and nothing when it is as it was."""
+    """Show the page; for htmx only the conversation, or status 204 if it has not changed."""
     found = run_of(request.project, run)
     if not request.htmx:
         return render(request, "experiments/watch.html", build_context(found))
@@ -35,7 +35,7 @@ def watch(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def build_context(run: Run) -> dict[str, Any]:
-    """What there is to see, and in a word what was seen of it."""
+    """Return the page context with `seen`, a fingerprint of the shown state."""
     job, trains = run.job, run.kind != "sft"
     watched = read(job.out) if trains else None
     context = {
@@ -60,7 +60,7 @@ def said(watched: Watched) -> str:
 
 
 def stored(run: Run, watched: Watched) -> str:
-    """The page of the rollout, once its step is stored."""
+    """Return the URL of the rollout's page once its step is stored."""
     if watched.index is None or not run.kept.filter(step=watched.step).exists():
         return ""
     return reverse("rollout", args=[*run.project.path, run.number, watched.step, watched.index])

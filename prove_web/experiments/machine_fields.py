@@ -1,4 +1,4 @@
-"""The part of the launch form about the machine: precision, memory, how rollouts are made, how many processes."""
+"""Launch form fields for the machine: precision, memory, generation backend and processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .defaults import CORES, SWITCHES
 from .form_fields import choice, number, yes_or_no
 
 SHARDED = ("fsdp", "zero2", "zero3")
-SPREAD = ("fsdp", "zero3")  # in these, rollouts of unequal length would wait for each other for ever
+SPREAD = ("fsdp", "zero3")  # with these, rollouts of unequal length would deadlock waiting for each other
 
 
 class MachineFields(forms.Form):
@@ -69,7 +69,7 @@ def title_of(sharding: str) -> str:
 
 
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
-    """What does not go together, by field."""
+    """Return the errors of conflicting settings by field."""
     found = {}
     processes, sharding = given.get("processes") or 1, given.get("sharding")
     if sharding in SHARDED and processes < 2:

@@ -1,4 +1,4 @@
-"""Filling a project with many runs, to see how fast their pages are: drawn, not trained, and marked as such."""
+"""Synthetic runs for load tests: random values, nothing trained, tagged as such."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ from .rollout_index import record_rollouts
 
 TAG = "load test"
 NOTES = "Created by `load_runs` for load tests: its values are random, nothing was trained."
-SEEDS = 5  # runs of a sweep
+SEEDS = 5  # runs per sweep
 GROUP = 16
-DIFFERENT = 640  # conversations that the rollouts were asked
+DIFFERENT = 640  # number of distinct conversations in the rollouts
 RATES = (1e-4, 2e-4, 5e-4)
 
 
 def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, wide: int = 0) -> Iterator[int]:
-    """Put so many runs into a project. The first has so many rollouts in each of its steps; the second has `wide` in
-    its last step alone. Yields how many runs there are."""
+    """Create `runs` runs in a project and yield the number created so far.
+
+    Each step of the first run has `rollouts` rollouts; the second run has `wide` rollouts in its last step only.
+    """
     names = [one.name for one in METRICS][:metrics]
     names += [f"drawn_{number}" for number in range(len(names), metrics)]
     examples = tuple(islice(synthesized(), min(DIFFERENT, max(steps * rollouts, wide) // GROUP)))
@@ -60,7 +62,7 @@ def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, w
 
 
 def filled(project: Project, examples: Sequence[Example]) -> Dataset:
-    """A data set of what the rollouts were asked."""
+    """Create a dataset of the conversations in the rollouts."""
     with transaction.atomic():
         dataset = begin(project, None, "Load test", {}, holds=Dataset.Holds.DEMONSTRATIONS)
         Trajectory.objects.bulk_create(row(dataset, example) for example in examples)
@@ -99,12 +101,12 @@ def one(project: Project, dataset: Dataset, sweep: Sweep | None, number: int, st
 
 
 def value(draw: random.Random, step: int, place: int) -> float:
-    """A curve that levels off, with noise."""
+    """Return a value on a saturating curve with noise."""
     return (1 + place) * (1 - math.exp(-step / 100)) + draw.gauss(0, 0.05)
 
 
 def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example]) -> None:
-    """The rollouts of these steps in files, as a trainer leaves them: attempts at synthesized conversations."""
+    """Write the rollouts of these steps as a trainer does: episodes of synthesized conversations."""
     folder = RolloutFolder(run.job.out / "rollouts")
     folder.path.mkdir(parents=True, exist_ok=True)
     for step in steps if groups else ():
@@ -121,6 +123,6 @@ def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example
 
 
 def said(rollout: Rollout) -> Tokens:
-    """The calls of a rollout, a character a token."""
+    """Return the names of a rollout's calls as tokens, one per character."""
     ids = [ord(letter) for call in rollout.calls for letter in call.call.name]
     return Tokens(prompt_ids=[0], completion_ids=ids, env_mask=[1] * len(ids), logprobs=[-0.5] * len(ids))

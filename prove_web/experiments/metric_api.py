@@ -1,4 +1,4 @@
-"""The values of a run's metrics as JSON, at any resolution: some of them, over a range of steps, in so many points."""
+"""JSON and CSV endpoint for a run's metrics: selected metrics, a step range, and a maximum number of points."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from .detail import run_of
 from .metric_series import MOST, columns, odd, rows
 from .models import Run
 
-LARGEST = 100_000  # points of a series that one answer holds
+LARGEST = 100_000  # points per series in one response
 SOURCES = ("points", "held_out")
 
 
 class BadQuery(ValueError):
-    """A question that has no answer; the message says which part of it, and what it may be."""
+    """Error for an invalid query; the message says which parameter is wrong and what is allowed."""
 
 
 @in_project(Action.VIEW)
 @require_safe
 def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
-    """`?names=reward,kl&from=100&to=200&points=500&source=held_out`; all parts may be left out.
+    """Return metrics as JSON or CSV: `?names=reward,kl&from=100&to=200&points=500&source=held_out`, all optional.
 
-    With `format=csv` a file of a line per step, with a column per metric. Else answers as the page's snapshot does (see
-    points.columns), with all digits: `step`, `axes` and `series` by name, and whether values were left out (`thinned`);
-    what the run never told is not among the series, and `odd` says where one was NaN or infinite.
+    With `format=csv` the response is a file with a row per step and a column per metric. Otherwise it is like the
+    page's snapshot (see metric_series.columns) at full precision: `step`, `axes` and `series` by name, and whether the
+    series were downsampled (`thinned`). Metrics that the run never logged are missing from the series, and `odd` lists
+    NaN and infinite values.
     """
     found = run_of(request.project, run)
     try:
@@ -45,7 +46,7 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
-    """What a query asks of a run's curves. Raises BadQuery."""
+    """Return the metrics that a query asks for. Raises BadQuery."""
     source, names, first, last, most = parse_params(run, query)
     table = curve(run, source)
     found = columns(rows(table, names), names, most, first, last)
@@ -53,7 +54,10 @@ def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
 
 
 def table_of(run: Run, query: QueryDict) -> HttpResponse:
-    """The same as CSV with all digits; what is not there is empty, what is no number a word. Raises BadQuery."""
+    """Return the same data as CSV at full precision; missing values are empty, NaN and infinity words.
+
+    Raises BadQuery.
+    """
     source, names, first, last, _ = parse_params(run, query)
     table = curve(run, source)
     words = dict(table.filter(odd__isnull=False).values_list("step", "odd"))
@@ -86,7 +90,7 @@ def parse_params(run: Run, query: QueryDict) -> tuple[str, list[str], int, int |
 
 
 def parse_int(query: QueryDict, name: str, default: int | None) -> Any:
-    """A whole number of a query, not negative. Raises BadQuery."""
+    """Return a non-negative integer parameter. Raises BadQuery."""
     text = query.get(name, "")
     if not text:
         return default

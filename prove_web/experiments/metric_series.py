@@ -1,4 +1,4 @@
-"""A run's curves as columns, thinned out where there are more points than a chart can show."""
+"""Metric series of a run as columns, downsampled where a chart cannot show all points."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from .chart_markers import marks
 from .charts import charted
 from .models import Run
 
-MOST = 1_500  # points of one series that a browser is sent at once; zooming in asks for those between
-FEW = 12  # metrics that are read faster one by one than all together
+MOST = 1_500  # points per series sent to a browser; zooming in loads the rest
+FEW = 12  # up to this many metrics, extracting each is faster than reading all
 ALONG = ("tokens", "elapsed_s")
-MOST_ODD = 1_500  # steps with something that is no number, of which a browser is told
-DIGITS = 7  # of a number in a snapshot
+MOST_ODD = 1_500  # steps with a NaN or infinite value sent to a browser
+DIGITS = 7  # significant digits of a number in a snapshot
 Row = tuple[int, dict[str, Any]]
 Columns = dict[str, Any]
 
 
 def snapshot(run: Run) -> dict[str, Any]:
-    """Everything up to `cursor`; what comes after it comes over the socket, and a step told twice replaces itself.
+    """Return all data up to `cursor`.
 
-    The cursor is read first, so that an event stored meanwhile is told again rather than left out.
+    Later events arrive over the socket, and a repeated step replaces the earlier one. The cursor is read first, so that
+    a concurrently stored event is sent again rather than lost.
     """
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0
     curves = {
@@ -37,7 +38,7 @@ def snapshot(run: Run) -> dict[str, Any]:
 
 
 def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
-    """Steps and their metrics; of a few names the database reads those alone, and what the axes need."""
+    """Return steps with their metrics; for few names the database extracts only these and the axis metrics."""
     if not 0 < len(names) <= FEW:
         return list(table.values_list("step", "metrics"))
     asked = list(dict.fromkeys((*names, *ALONG)))
@@ -46,10 +47,10 @@ def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
 
 
 def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0, last: int | None = None) -> Columns:
-    """The steps from `first` to `last`, where each lies on the other axes, and of each metric its values.
+    """Return the steps from `first` to `last`, their positions on the other axes, and the values of each metric.
 
-    A series that does not have a value at every step, or that is thinned out to `most` points which keep its shape and
-    its extremes, is `{"at": places among the steps, "values": ...}`.
+    A series that lacks values at some steps, or is downsampled to `most` points that preserve its shape and extremes,
+    is `{"at": indices into the steps, "values": ...}`.
     """
     inside = [i for i, (step, _) in enumerate(rows) if first <= step and (last is None or step <= last)]
     steps, lines = [rows[i][0] for i in inside], [rows[i][1] for i in inside]
@@ -63,7 +64,7 @@ def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0
 
 
 def odd(table: QuerySet, names: Iterable[str], first: int = 0, last: int | None = None) -> dict[str, Any]:
-    """By metric the steps where it was no number, with what it was: [[41, "NaN"]]; of the first MOST_ODD steps."""
+    """Return by metric the steps with NaN or infinity, as [[41, "NaN"]], from the first MOST_ODD such steps."""
     there = table.filter(odd__isnull=False, step__gte=first)
     there = there if last is None else there.filter(step__lte=last)
     found: dict[str, list[list[Any]]] = {}
@@ -75,7 +76,7 @@ def odd(table: QuerySet, names: Iterable[str], first: int = 0, last: int | None 
 
 
 def extract_values(lines: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:
-    """The values of a metric with their places."""
+    """Return the values of a metric with their indices."""
     return [(i, line[name]) for i, line in enumerate(lines) if number(line.get(name))]
 
 
@@ -94,14 +95,14 @@ def series(steps: Sequence[int], values: Sequence[tuple[int, float]], most: int)
 
 
 def axes(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """Where each step lies on the axes besides its number: tokens and seconds so far, for runs that count them."""
+    """Return each step's position on the other axes: cumulative tokens and elapsed time, if the run records them."""
     tokens, seconds = ([line.get(name) for _, line in rows] for name in ALONG)
     found = {"tokens": np.cumsum(tokens).tolist()} if all(map(number, tokens)) else {}
     return found | ({"time": seconds} if all(map(number, seconds)) else {})
 
 
 def rounded(value: Any) -> Any:
-    """The same with as many digits as a chart can show."""
+    """Return the value with floats rounded to the precision of a chart."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, list):

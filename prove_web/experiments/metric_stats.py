@@ -1,4 +1,4 @@
-"""What the values of one metric say in short: newest, first, least, greatest, means, and a curve that fits a cell."""
+"""Summary statistics of a metric: newest, first, minimum, maximum, means, and a sparkline."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from .metric_series import number
 
-NEWEST = (5, 10, 20, 50, 100)  # how many of the newest steps a mean can be over
+NEWEST = (5, 10, 20, 50, 100)  # window sizes of the trailing means, in steps
 TAIL = max(NEWEST)
-PLACES = 40  # of a small curve: where there would be more, each holds twice as many steps
+PLACES = 40  # maximum points of a sparkline; beyond that, the steps per point double
 LONGEST_NAME = 80
 Values = Sequence[tuple[int, float]]
 Digest = dict[str, Any]
@@ -18,7 +18,7 @@ Line = tuple[int, Mapping[str, Any]]
 
 
 def by_metric(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
-    """By metric its steps and values; what is no number, or has a name longer than any metric's, is left out."""
+    """Return steps and values by metric, without non-numeric values and overlong names."""
     found: dict[str, list[tuple[int, float]]] = {}
     for step, metrics in lines:
         for name, value in metrics.items():
@@ -28,7 +28,10 @@ def by_metric(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
 
 
 def digest(values: Values, window: int, last: int) -> Digest:
-    """Of values in the order of their steps. `last` is the run's newest step; a change is measured over `window`."""
+    """Return the summary of values in step order.
+
+    `last` is the run's newest step; changes are measured over `window` steps.
+    """
     heights = [value for _, value in values]
     return {
         "count": len(values),
@@ -42,7 +45,7 @@ def digest(values: Values, window: int, last: int) -> Digest:
 
 
 def ends(tail: Values, window: int, last: int) -> Digest:
-    """What the newest values say; of a metric that is not among them, that they say nothing."""
+    """Return the statistics of the newest values; a metric without recent values gets None."""
     found: Digest = {f"mean_{count}": newest(tail, last - count) for count in NEWEST}
     found["now"] = newest(tail, last - window)
     return found | ({"last": tail[-1][1]} if tail else {})
@@ -53,7 +56,7 @@ def newest(tail: Values, after: int) -> float | None:
 
 
 def joined(before: Digest, after: Digest) -> Digest:
-    """What two stretches say together, of which one comes after the other."""
+    """Return the combined summary of two consecutive ranges of steps."""
     return {
         **after,
         "count": before["count"] + after["count"],
@@ -66,7 +69,10 @@ def joined(before: Digest, after: Digest) -> Digest:
 
 
 def small(values: Values) -> dict[str, Any]:
-    """The curve in at most PLACES places of `width` steps each, a power of two: the sum and count of each."""
+    """Return the sparkline: sum and count per bucket.
+
+    At most PLACES buckets of `width` steps, a power of two.
+    """
     width = 1
     while values[-1][0] // width >= PLACES:
         width *= 2
@@ -89,13 +95,13 @@ def together(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
 
 
 def widened(curve: Mapping[str, Any], times: int) -> dict[str, list[float]]:
-    """The same with so many places in one."""
+    """Return the sparkline with `times` buckets merged into one."""
     starts = range(0, len(curve["sums"]), times)
     return {name: [sum(curve[name][i : i + times]) for i in starts] for name in ("sums", "counts")}
 
 
 def drawn(curve: Mapping[str, Any]) -> list[float]:
-    """The heights of a small curve, where it tells any."""
+    """Return the means of the nonempty buckets."""
     return [total / count for total, count in zip(curve["sums"], curve["counts"], strict=True) if count]
 
 

@@ -1,7 +1,7 @@
-"""What tables show of a run's curves, kept beside its points: to read hundreds of runs off those takes seconds.
+"""Stored summaries of a run's metrics for tables; computing them from the points of hundreds of runs takes seconds.
 
-It is brought up to date as points come in, and says the same as reading all of them anew (`rebuild`), whatever came
-twice or was taken back.
+Summaries are updated as points arrive. The result equals a full recomputation (`rebuild`), even after repeated or
+withdrawn points.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIELDS = [f.name for f in MetricSummary._meta.fields if f.name not in ("id", "ru
 
 
 def rebuild(run: Run) -> None:
-    """Say anew what all points of a run say."""
+    """Recompute the summaries from all points of a run."""
     for source in TABLES:
         refill(run, source)
 
@@ -33,19 +33,19 @@ def lines(run: Run, source: str) -> Any:
 
 
 def digests(told: list[Line], source: str) -> dict[str, Digest]:
-    """By metric; `told` are steps in order with their metrics."""
+    """Return the summary by metric; `told` are (step, metrics) in step order."""
     last = told[-1][0] if told else 0
     return {name: digest(values, window(source, last), last) for name, values in by_metric(told).items()}
 
 
 def window(source: str, last: int) -> int:
-    """Steps at the start and at the end that a change is measured over; of measurements each counts by itself."""
+    """Return the number of steps over which a change is measured; evaluations count individually."""
     return 1 if source == HELD_OUT else min(WINDOW, max(1, last // 2))
 
 
 def extend(run: Run, source: str, fresh: Mapping[int, Mapping[str, Any]]) -> None:
-    """Take in points that come after all others and are stored; of those before only the newest are read."""
-    if source == HELD_OUT or min(fresh) <= TAIL:  # few, or those that the start is told by
+    """Add stored points that follow all others; of the earlier points only the newest are read."""
+    if source == HELD_OUT or min(fresh) <= TAIL:  # few points, or points that the start value depends on
         refill(run, source)
         return
     last = max(fresh)

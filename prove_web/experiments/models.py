@@ -1,4 +1,4 @@
-"""Training runs, and the points of their curves."""
+"""Training runs and their metric points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset, Trajectory
 
-POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, or measurements in between
+POINTS, HELD_OUT = "points", "held_out"  # sources of a metric: training steps or held-out evaluations
 
 
 class RunKind(models.TextChoices):
@@ -20,9 +20,9 @@ class RunKind(models.TextChoices):
 
 
 class Sweep(models.Model):
-    """Runs that differ in a few settings; `space` says in which, and how, as it was typed: field -> values or range.
+    """Runs that differ in a few settings; `space` maps each varied field to its values or range as typed.
 
-    With the random method `budget` members were drawn, by `seed`.
+    With the random method, `budget` members were sampled with `seed`.
     """
 
     class Method(models.TextChoices):
@@ -53,11 +53,11 @@ class Sweep(models.Model):
 class Run(models.Model):
     """One training run: its configuration and its job. `job.result` holds the held-out evaluation once it is done.
 
-    One that is trained elsewhere has no data set; what its program told as its configuration is `config["given"]`, and
-    `own` has the names of its metrics that only this program knows: by source (see charts.py), in the order of telling.
+    An external run has no dataset; `config["given"]` is the configuration that its program logged, and `own` lists its
+    custom metrics by source (see charts.py) in logging order.
 
-    In a sweep, `varied` are the settings that tell it from the other members, as text by field. `base` is the run that
-    it is measured against: its baseline. `tags` are short words; who archives a run takes it off the table.
+    In a sweep, `varied` are the settings that distinguish it from other members, as text by field. `base` is its
+    baseline. `tags` are short labels; an archived run is hidden from the runs table.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
@@ -73,7 +73,7 @@ class Run(models.Model):
     tags = models.JSONField(default=list, blank=True)
     pinned = models.BooleanField(default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
+    deleted_at = models.DateTimeField(null=True, blank=True)  # in the trash, and purged later
     base = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="compared")
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -93,12 +93,12 @@ class Run(models.Model):
 
     @property
     def conversations(self) -> models.QuerySet[Trajectory]:
-        """What it trains on; of one that is trained elsewhere, none."""
+        """Return the training conversations; none for an external run."""
         return self.dataset.trajectories.all() if self.dataset else Trajectory.objects.none()
 
     @property
     def against(self) -> Run | None:
-        """Its baseline, unless that is deleted."""
+        """Return the baseline, unless it is deleted."""
         return self.base if self.base and not self.base.deleted_at else None
 
 
@@ -116,10 +116,10 @@ class RunSetting(models.Model):
 
 
 class Point(models.Model):
-    """The metrics of one step; a resumed run writes the steps after its checkpoint anew.
+    """The metrics of one step; a resumed run overwrites the steps after its checkpoint.
 
-    What was told as no number is null among the metrics, and `odd` says what it was: {"loss": "NaN"}; null where all
-    are numbers.
+    A non-finite value is null in `metrics`, and `odd` records it, as in {"loss": "NaN"}; `odd` is null if all are
+    finite.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="points")
@@ -133,7 +133,7 @@ class Point(models.Model):
 
 
 class HeldOut(models.Model):
-    """Greedy reward and components on held-out worlds, measured in the middle of a run."""
+    """Greedy reward and components of a held-out evaluation during a run."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="held_out")
     step = models.PositiveIntegerField()
@@ -146,10 +146,10 @@ class HeldOut(models.Model):
 
 
 class MetricSummary(models.Model):
-    """What tables show of one metric of a run, or of what was measured on held-out worlds (see metric_summary.py).
+    """Summary of one metric of a run, or of one held-out metric, as shown in tables (see metric_summary.py).
 
     `now` and `start` are means over the newest and the first steps, `mean_20` over the newest 20; null where none of
-    those tells the metric. `small` is its curve, thinned out: how many steps a place of it has, sums and counts.
+    these steps has the metric. `small` is the sparkline: steps per bucket, sums and counts.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
@@ -174,10 +174,10 @@ class MetricSummary(models.Model):
 
 
 class StepRollouts(models.Model):
-    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size.
+    """The file of a step's rollouts as reported by the worker: its name in the store, digest and size.
 
-    `outcomes` counts what became of the calls of each tool, in the order of OUTCOMES (prove/outcomes.py): {"pay":
-    [3, 0, 0, 1, 0, 2]}. It is null of a step from before they were told, until somebody asks.
+    `outcomes` counts the outcomes of each tool's calls in the order of OUTCOMES (prove/outcomes.py): {"pay": [3, 0, 0,
+    1, 0, 2]}. It is null for steps from older workers until a page needs the counts.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="kept")
@@ -185,7 +185,7 @@ class StepRollouts(models.Model):
     file = models.CharField(max_length=40)
     digest = models.CharField(max_length=64)
     bytes = models.PositiveBigIntegerField()
-    tokens = models.CharField(max_length=40, blank=True)  # the file of their tokens, which may be gone by now
+    tokens = models.CharField(max_length=40, blank=True)  # token file, which may have been deleted
     tokens_digest = models.CharField(max_length=64, blank=True)
     outcomes = models.JSONField(null=True)
 
@@ -195,12 +195,12 @@ class StepRollouts(models.Model):
 
 
 class RolloutGroup(models.Model):
-    """The rollouts of one prompt in one step, in short: what the rollouts of a run are found by.
+    """Summary of the rollouts of one prompt in one step, for searching a run's rollouts.
 
-    `first` is the index of its first rollout in the step, from 1. `rollouts` has a list for each thing, with one entry
-    per rollout (see training_worker/prove/store/folder.py), and `untried` the tools that its example needs and it never
-    called; `tools` and `ends` are comma-separated, with a comma at both ends; `low`, `high` and `mean` are of the
-    rewards, null where there is none.
+    `first` is the index of its first rollout in the step, from 1. `rollouts` has one list per property with one entry
+    per rollout (see training_worker/prove/store/folder.py), and `untried` lists the tools that its example needs but it
+    never called; `tools` and `ends` are comma-separated, with a comma at both ends; `low`, `high` and `mean` are
+    rewards, null where there are none.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="groups")
@@ -223,7 +223,7 @@ class RolloutGroup(models.Model):
 
 
 class SavedReward(models.Model):
-    """A reward that a team gave a name: `config` is what of it is not the paper's (see reward/config.py)."""
+    """A saved reward definition; `config` has the settings that differ from the paper's (see reward/config.py)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="rewards")
     name = models.CharField(max_length=60)

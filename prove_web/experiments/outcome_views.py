@@ -1,4 +1,4 @@
-"""The heat map of a run: each tool's outcomes over a range of steps, and how they changed against another range."""
+"""Tool outcome heat map of a run over a range of steps, and its change from another range."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from .tool_outcomes import (
     worst,
 )
 
-# Steps whose index does not tell what became of the calls are read from their files, a few at a time.
+# Steps from workers that did not report outcomes are counted from their files, a few at a time.
 
-AT_ONCE = 20  # files read while somebody waits for a page
+AT_ONCE = 20  # files read per page request
 
 
 def recount(run: Run, first: int, last: int) -> int:
-    """Count what is not counted of the steps from `first` to `last`, a few of them; how many are left.
+    """Count outcomes of a few uncounted steps between `first` and `last`; return how many remain.
 
-    A file that is away or damaged leaves its step as it was.
+    A missing or damaged file leaves its step uncounted.
     """
     waiting = run.kept.filter(outcomes__isnull=True, step__gte=first, step__lte=last)
     for kept in waiting.order_by("?")[:AT_ONCE]:
@@ -71,16 +71,19 @@ def count_step(run: Run, kept: StepRollouts) -> None:
     kept.save(update_fields=["outcomes"])
 
 
-WORST = 5  # tools that more data is offered for at once
+WORST = 5  # worst tools offered for additional data
 VIEWS = {"shares": "Shares", "counts": "Counts"}
-MOST = 10**9  # no run has so many steps
+MOST = 10**9  # upper limit of a step number
 
 
 @in_project(Action.VIEW)
 @require_safe
 def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
-    """`?from=1&to=10` the steps, `&against_from=&against_to=` what they are compared with; `server`, `q`, `all=1`,
-    `sort`, `flat=1` and `view=counts` say which lines are shown, and how."""
+    """Show the heat map.
+
+    `?from=1&to=10` are the steps and `&against_from=&against_to=` the steps to compare with; `server`, `q`, `all=1`,
+    `sort`, `flat=1` and `view=counts` select the rows and their display.
+    """
     found = run_of(request.project, run)
     known = found.kept.aggregate(first=Min("step"), last=Max("step"))
     context: dict[str, Any] = {"run": found, "columns": columns(request.GET), "meaning": meanings(), "views": VIEWS}
@@ -121,7 +124,7 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def looked_at(run: Run, steps: Range, against: Range | None, servers: list[str]) -> tuple[int, list[Line]]:
-    """How many of these steps are still to be counted, and every tool's line over those that are."""
+    """Return the number of steps not counted yet, and every tool's row over the counted ones."""
     left = recount(run, min(steps.first, (against or steps).first), max(steps.last, (against or steps).last))
     return left, lines_of(counts_in(run, steps), counts_in(run, against) if against else None, servers)
 
@@ -135,7 +138,7 @@ def parse_search(asked: QueryDict) -> str:
 
 
 def parse_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
-    """The steps that an address names, within those there are; None where it names none. One end alone will do."""
+    """Return the requested steps, clipped to those there are; None if the query names none. One end is enough."""
     first, last = (step(asked.get(f"{prefix}{name}", "")) for name in ("from", "to"))
     if first is None and last is None:
         return None
@@ -153,7 +156,7 @@ def inside(number: int, every: Range) -> int:
 
 
 def presets(every: Range, steps: Range, against: Range | None) -> list[tuple[str, str, bool]]:
-    """Ranges a click away: a title, the query, and whether it is what is shown."""
+    """Return preset ranges as (title, query string, whether it is shown now)."""
     first, last = tenth(every), tenth(every, last=True)
     known: list[tuple[str, Range, Range | None]] = [
         ("Whole run", every, None),
@@ -172,7 +175,7 @@ def query(steps: Range, against: Range | None) -> str:
 
 
 def columns(asked: QueryDict) -> list[dict[str, str]]:
-    """The headings of the outcomes: how each is sorted now, and what a click sorts by."""
+    """Return the outcome column headings: current sort direction, and the sort key of a click."""
     now, prefix = asked.get("sort", ""), "change-" if asked.get("against_from") or asked.get("against_to") else ""
     found = []
     for key, title in (("chances", "Chances"), *((prefix + name, TITLES[name]) for name in OUTCOMES)):
@@ -187,6 +190,6 @@ def meanings() -> list[tuple[str, str]]:
 
 
 def search(run: Run, steps: Range) -> dict[str, str]:
-    """Where the rollouts behind a cell are found: what comes before the tool, and after the outcome."""
+    """Return the parts of the rollout search URL for a cell: before the tool, and after the outcome."""
     where = reverse("run-rollouts", args=[*run.project.path, run.number])
     return {"where": where, "steps": f"step>={steps.first} step<={steps.last}"}

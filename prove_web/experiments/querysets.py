@@ -1,4 +1,4 @@
-"""Runs as tables show them: with their steps, reward, held-out gain and duration, without what is large."""
+"""Annotated run querysets for tables: steps, reward, held-out gain and duration, without large fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REWARD = "reward"
 
 
 class Sorting(django_filters.OrderingFilter):
-    """Rows without a value come last either way, and equal ones by number."""
+    """Ordering that puts rows without a value last in both directions, and orders equal rows by number."""
 
     def filter(self, rows: QuerySet, value: list[str] | None) -> QuerySet:
         if not value:
@@ -37,9 +37,9 @@ class Sorting(django_filters.OrderingFilter):
 
 
 def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
-    """Runs with steps, mean reward over the first and the newest of them, held-out gain, duration, and how they ended.
+    """Annotate runs with steps, first and newest mean reward, held-out gain, duration, and how they ended.
 
-    `scored_by` is their reward as far as it is not the paper's. The job's result is large and is not read.
+    `scored_by` is the reward configuration where it differs from the paper's. The job's large result is not read.
     """
     return (
         rows.select_related("job__created_by", "dataset", "sweep", "project__organisation", "base")
@@ -59,18 +59,18 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def steps() -> Subquery:
-    """The last step of a run."""
+    """Return the last step of a run."""
     return Subquery(Point.objects.filter(run=OuterRef("pk")).order_by("-step").values("step")[:1])
 
 
 def dataset_called() -> Case:
-    """The name of its data set, which says so when that is deleted."""
+    """Return the name of the run's dataset, marked if it is deleted."""
     deleted = Concat(F("dataset__name"), Value(" (deleted)"))
     return Case(When(dataset__deleted_at=None, then=F("dataset__name")), default=deleted)
 
 
 def baseline() -> Case:
-    """The number of the run that it is measured against, unless that is deleted."""
+    """Return the number of the baseline, unless it is deleted."""
     return Case(When(base__deleted_at=None, then=F("base__number")))
 
 
@@ -79,23 +79,23 @@ def took() -> ExpressionWrapper:
 
 
 def summarised(name: str, what: str, source: str = POINTS) -> Subquery:
-    """What is kept of a metric of a run, such as its newest value; null for a run without it."""
+    """Return one summary field of a run's metric, such as its newest value; null for a run without the metric."""
     found = MetricSummary.objects.filter(run=OuterRef("pk"), source=source, name=name)
     return Subquery(found.values(what)[:1])
 
 
 def sampled(name: str) -> Case:
-    """A number of the final evaluation's sampled comparison; null before there is one."""
+    """Return a number of the final evaluation's sampled comparison; null before there is one."""
     return json_number(name, KeyTransform("sampled", "job__result"))
 
 
 def sparklines(runs: Iterable[int]) -> dict[int, Sparkline]:
-    """The reward of each run, drawn from at most a few dozen means, all in one query."""
+    """Return a reward sparkline for each run in one query."""
     kept = MetricSummary.objects.filter(run__in=runs, source=POINTS, name=REWARD)
     return {run: Sparkline.of(drawn(small)) for run, small in kept.values_list("run", "small")}
 
 
 def column(key: str, title: str, sort: str) -> dict[str, Any]:
-    """A column's heading: how it is sorted now, and what a click sorts by (the newest or largest first)."""
+    """Return a column heading: current sort direction, and the sort key of a click (newest or largest first)."""
     now = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
     return {"title": title, "now": now, "next": key if now == "descending" else f"-{key}"}

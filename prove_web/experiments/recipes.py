@@ -1,4 +1,4 @@
-"""Recipes fill in the launch form: the paper's settings, or those of the tiny policy on a CPU."""
+"""Launch form presets: the paper's settings, or those of the tiny policy on a CPU."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ TITLES = {
 }
 MODELS = {"qwen3-4b": ("qwen3", 4e9), "qwen3-8b": ("qwen3", 8e9), "qwen2.5-7b": ("qwen2.5", 7e9)}
 MODELS |= {"granite-8b": ("granite4", 8e9)}
-BEYOND: dict[str, dict[str, Any]] = {  # what a recipe sets that its GRPO settings do not say
+BEYOND: dict[str, dict[str, Any]] = {  # settings beyond the preset's GRPO settings
     "tiny": {"minutes": 6.0, "decay": START["decay"], "epochs": 3, "batch": 8, "longest": 2048, "evaluate_every": 20},
-    # three epochs (section 4); batch as in GRPO; a rate of practice in the field, for the paper gives none
+    # three epochs (section 4) and the batch size of GRPO; the paper gives no learning rate, so a common one is used
     "gpu": {"minutes": 2_880.0, "epochs": 3, "batch": 16, "longest": 8_192, "evaluate_every": 25},
     "paper": {"minutes": 20_160.0, "epochs": 3, "batch": 16, "longest": 28_768, "evaluate_every": 50},
 }
 SFT_RATE = 1e-5
-WHOLE_RUN = 100_000  # steps; a supervised run ends with its epochs
-BYTES = 2  # of a parameter, in a model as it is published
+WHOLE_RUN = 100_000  # step limit; a supervised run ends with its epochs
+BYTES = 2  # per parameter of a published model
 
 assert {title.partition(":")[0] for title in TITLES} == RECIPES.keys() == BEYOND.keys()
 
 
 def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
-    """The values of a recipe for the form's fields; the learning rate is that of the kind of run and of the model."""
+    """Return a preset's values by form field; the learning rate depends on the kind of run and the model."""
     name, _, model = name.partition(":")
     lora = str(given.get("lora_rank") or "0").strip() not in ("", "0")
     settings = settings_of(name, *(MODELS[model] if model else model_of(str(given.get("policy", "")))), lora)
@@ -49,7 +49,7 @@ def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def model_of(policy: str) -> tuple[str, float]:
-    """Family and number of parameters of a model, as far as its audit and its files tell; else the paper's first."""
+    """Return a model's family and parameter count from its audit and files; else those of the paper's first model."""
     folder, audit = model_folder(policy), audit_of(policy)
     if folder is None or audit is None or audit.family not in RATES:
         return "qwen3", 4e9

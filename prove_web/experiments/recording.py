@@ -1,6 +1,6 @@
-"""A run's curves, what tables show of them, and its index of rollouts, from what its job reports.
+"""Recording of a job's events: metric points, their summaries, and the rollout index.
 
-A step told again replaces itself; going back voids what came after.
+A repeated step replaces itself; a rewind drops everything after its step.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
 
 
 def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back: bool) -> None:
-    """Store points, and what tables show of them; `back` where some were voided. What is known changes nothing."""
+    """Store points and update their summaries; known points change nothing. `back` says that some were dropped."""
     last = table.objects.filter(run=run).aggregate(last=Max("step"))["last"] if fresh else None
     again = [step for step in fresh if last is not None and step <= last]
     told = {step: (without(metrics), metrics.get(ODD)) for step, metrics in fresh.items()}
@@ -69,5 +69,5 @@ def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back
 
 
 def without(metrics: dict[str, Any]) -> dict[str, Any]:
-    """The metrics alone, without what is said of those that are no numbers."""
+    """Return the metrics without the record of non-finite values."""
     return {name: value for name, value in metrics.items() if name != ODD}

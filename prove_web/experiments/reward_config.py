@@ -1,4 +1,4 @@
-"""What a run scores by: its configuration, and the same in a few words."""
+"""Reward configuration of a run, and its description in a few words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .form_fields import plain
 from .models import Run, RunKind
 from .reward_fields import OWN, TITLES, RewardFields
 
-OF_FORMS = {  # the settings that one form alone has
+OF_FORMS = {  # the settings that belong to one form only
     "paper": ("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"),
     "trace_state": ("tau", "tau_end"),
 }
@@ -30,7 +30,7 @@ OPTIONAL = ("final_state", "provenance", "repeats")
 
 
 def scored_by(run: Run) -> RewardConfig:
-    """The reward of a run; the paper's where its configuration says nothing that can be read."""
+    """Return the reward of a run; the paper's if its configuration cannot be read."""
     try:
         return read_reward(run.config.get("reward") or {})
     except BadReward:
@@ -38,27 +38,27 @@ def scored_by(run: Run) -> RewardConfig:
 
 
 def scored_at(run: Run, step: int) -> RewardConfig:
-    """What the rollouts of a step were scored by: a share of the trace that moves does so by steps."""
+    """Return the reward at a step, because the trace weight may change over the run."""
     most = max(1, int(run.config.get("max_steps", DEFAULTS["max_steps"])))
     return scored_by(run).at((step - 1) / most)
 
 
 def top(run: Run) -> float:
-    """The most that a rollout of the run can earn, by calls or by abstaining; of one trained elsewhere, has earned."""
+    """Return the maximum reward of a rollout: for external runs the maximum observed, at least 1."""
     if run.kind == RunKind.OUTSIDE:
         return max(1.0, run.groups.aggregate(most=Max("high"))["most"] or 0.0)
     return max(1.0, scored_by(run).largest)
 
 
 def short(name: str) -> str:
-    """A reward that has a name, in a few words; one's own has none."""
+    """Return the short title of a named reward."""
     if name == OWN:
         return "Custom weights"
     return re.split(r": | \(", TITLES[name])[0] if name in TITLES else name
 
 
 def said(given: Mapping[str, Any] | None) -> str:
-    """A reward as pages write it: its name, or its form and what is not as usual in it. Nothing for the paper's."""
+    """Return a short description of a reward: its name, or its form and changed settings; "" for the paper's."""
     if not given:
         return ""
     try:
@@ -80,5 +80,5 @@ def said(given: Mapping[str, Any] | None) -> str:
 
 
 def label(name: str) -> str:
-    """What the launch form calls a part of the reward, within a sentence."""
+    """Return the launch form's label of a reward setting, in lower case."""
     return str(RewardFields.base_fields[f"reward_{name}"].label).lower()

@@ -1,4 +1,4 @@
-"""The part of the launch form that says what rollouts are scored by: a reward by name, or weights of one's own."""
+"""Launch form fields for the reward: a reward by name, or custom weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .defaults import REWARD
 from .form_fields import choice, number
 
 OWN = "own"
-SAVED = "saved-"  # and the key of a reward of the project (see saved_rewards.py)
+SAVED = "saved-"  # followed by the key of a saved reward (see saved_rewards.py)
 FORMS = (
     ("paper", "The paper's five components"),
     ("graduated", "Graduated: atomic validity and orchestration"),
@@ -77,7 +77,7 @@ class RewardFields(forms.Form):
 def reward_of(
     given: Mapping[str, Any], saved: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The whole reward that the form asks for, by the names of its configuration."""
+    """Return the complete reward configuration that the form selects."""
     if given["reward_preset"] in saved:
         return {**saved[given["reward_preset"]]}
     if given["reward_preset"] != OWN:
@@ -86,19 +86,19 @@ def reward_of(
 
 
 def changed(reward: Mapping[str, Any]) -> dict[str, Any]:
-    """What of it is not the paper's."""
+    """Return the settings that differ from the paper's."""
     return {name: value for name, value in reward.items() if value != REWARD[name]}
 
 
 def as_fields(reward: Mapping[str, Any]) -> dict[str, Any]:
-    """The form's values for a run that was scored by this: a reward by name where it is one."""
+    """Return the form values for a reward configuration: a named reward where one matches."""
     whole = {**REWARD, **reward}
     named = next((name for name, one in PRESETS.items() if {**REWARD, **asdict(one)} == whole), OWN)
     return {"reward_preset": named, **{f"reward_{name}": value for name, value in whole.items()}}
 
 
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with weights of one's own, by field."""
+    """Return the errors of custom weights by field."""
     if given.get("reward_preset") != OWN or given.get("reward_form") != "paper":
         return {}
     parts = [given.get(f"reward_{name}") for name in ("validity", "coverage", "name", "arguments")]

@@ -1,6 +1,6 @@
-"""Reward definitions of runs: rewards of training are comparable only between runs that were scored by the same one.
+"""Reward definitions of runs; training rewards are comparable only between runs with the same definition.
 
-Measurements on held-out worlds are scored by the paper's reward, whatever a run trains by, so they always are.
+Held-out evaluations always use the paper's reward, so they are always comparable.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from .models import Run, RunKind
 from .reward_config import said, scored_by
 
 HELD = {metric.name for metric in HELD_OUT}
-# metrics of a step that the definition of the reward decides
+# step metrics that depend on the reward definition
 SCORED = {one.name for one in (*BY_NAME.values(), *TERMS) if one.unit == "reward"} - HELD
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A reward definition in words, and the numbers of the runs that were scored by it."""
+    """A reward definition in words, and the numbers of the runs that use it."""
 
     text: str
     runs: tuple[int, ...]
 
 
 def definition(run: Run) -> RewardConfig | None:
-    """Return the reward that a run was scored by; None for the reward of a program of somebody else."""
+    """Return the reward definition of a run; None for an external run."""
     return None if run.kind == RunKind.OUTSIDE else scored_by(run)
 
 
@@ -38,7 +38,7 @@ def same_reward(one: Run, other: Run | None) -> bool:
 
 
 def in_words(run: Run) -> str:
-    """Return the reward of a run as pages write it; of rows of tables, which do not read the configuration, too."""
+    """Return a description of the run's reward; also for table rows, which do not load the configuration."""
     if run.kind == RunKind.OUTSIDE:
         return "Its own program's reward"
     reward = run.scored_by if hasattr(run, "scored_by") else run.config.get("reward")
@@ -54,9 +54,9 @@ def definitions(runs: Iterable[Run]) -> list[Definition]:
 
 
 def rescored(run: Run, base: Run) -> str:
-    """Return the query of the what-if page that scores the baseline's stored rollouts by this run's reward.
+    """Return the reward replay query that scores the baseline's stored rollouts with this run's reward.
 
-    Nothing where one of them was scored by a program of somebody else.
+    Empty if one of them is an external run.
     """
     mine, theirs = definition(run), definition(base)
     if mine is None or theirs is None:
@@ -67,5 +67,5 @@ def rescored(run: Run, base: Run) -> str:
 
 
 def written(value: object) -> str:
-    """Write a weight so that it reads back as the same number; "none" for a share that does not move."""
+    """Format a weight so that it parses back to the same number; "none" for a constant trace weight."""
     return "none" if value is None else str(value).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Two rollouts of a group side by side, call by call: alike up to their first difference, and aligned from there on."""
+"""Comparison of two rollouts of a group, call by call: a common prefix, then aligned calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .groups import Member
 
 @dataclass(frozen=True)
 class ArgumentText:
-    """One argument as it was written."""
+    """One argument as text."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class ArgumentText:
 
 @dataclass(frozen=True)
 class Side:
-    """A call of one of the two; `number` counts from 1."""
+    """A call of one of the two rollouts; `number` counts from 1."""
 
     number: int
     tool: str
@@ -36,7 +36,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """What stands beside each other: `same`, or another call, or a call that only one of them made."""
+    """An aligned row: the `same` call, two different calls, or a call that only one side made."""
 
     left: Side | None
     right: Side | None
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rollouts, the calls they begin with alike, and the rest; they part after `parts` calls, None: never."""
+    """Two rollouts, their common prefix of calls, and the rest; they diverge after `parts` calls, None if never."""
 
     a: Member
     b: Member

@@ -1,7 +1,7 @@
-"""The index of a run's rollouts in the database: a row for each file, and one for each group, told by the worker.
+"""Database index of a run's rollouts: one row per file and one per group, as reported by the worker.
 
-A row per rollout would be 90,000 for a run of the paper's size. One per group is 5,600, and says the same: the database
-narrows down the groups, and which of their rollouts are meant is read off the row.
+A row per rollout would be 90,000 for a run of the paper's size; a row per group is 5,600 with the same content. The
+database narrows the groups, and the matching rollouts are read from the group's row.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from training_worker.prove.outcomes import OUTCOMES, untried
 from .models import RolloutGroup, Run, StepRollouts
 
 FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
-ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # of events
+ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # (event kind, key) pairs stored in their own tables
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
-TOLD = "outcomes"  # of each call; a worker of before does not tell it
+TOLD = "outcomes"  # per call; older workers do not report it
 UNTRIED = "untried"
-NONE_OFFERED = ""  # stands for whatever a call named that is no tool
+NONE_OFFERED = ""  # stands for any called name that is not a tool
 Counts = dict[str, list[int]]  # by tool, in the order of OUTCOMES
 
 
 def record_rollouts(run: Run, kept: Mapping[int, Mapping[str, Any]]) -> None:
-    """What is told of the rollouts of these steps, in place of what was told of them before."""
+    """Replace the index of these steps' rollouts with what the worker reported."""
     if not kept:
         return
     RolloutGroup.objects.filter(run=run, step__in=list(kept)).delete()
@@ -62,13 +62,13 @@ def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
 
 
 def needed_by(run: Run, examples: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The tools that the ground truth of each example names; an example that is gone is missing."""
+    """Return the tools in each example's ground truth; deleted examples are missing."""
     found = run.conversations.filter(example__in=set(examples)).values_list("example", "tools")
     return {example: tuple(filter(None, tools.split(","))) for example, tools in found}
 
 
 def with_untried(group: Mapping[str, Any], needed: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """A group as it is told, and of each rollout that has a reward the tools that it needed and never called."""
+    """Return a reported group with the tools that each scored rollout needed but never called."""
     if TOLD not in group:
         return dict(group)
     wanted = needed.get(group["example"], ())
@@ -77,13 +77,13 @@ def with_untried(group: Mapping[str, Any], needed: Mapping[str, tuple[str, ...]]
 
 
 def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
-    """What became of the calls of a step, by tool of the catalogue; None where it was not told."""
+    """Return the outcome counts of a step's calls by tool; None if the worker did not report outcomes."""
     found: Counts = {}
     for group in groups:
         if TOLD not in group:
             return None
         for tools, words, left in zip(group["tools"], group[TOLD], group[UNTRIED], strict=True):
-            pairs = zip(tools, words, strict=True) if words else ()  # of what has no reward, nothing is said
+            pairs = zip(tools, words, strict=True) if words else ()  # rollouts without a reward have no outcomes
             for tool, word in (*pairs, *((tool, "untried") for tool in left)):
                 name = tool if tool in TOOLS else NONE_OFFERED
                 found.setdefault(name, [0] * len(OUTCOMES))[OUTCOMES.index(word)] += 1
@@ -91,12 +91,12 @@ def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
 
 
 def listed(names: Any) -> str:
-    """Different names as text in which each is found whole, between commas."""
+    """Return distinct names as comma-delimited text in which each can be matched exactly."""
     found = sorted({str(name).replace(",", " ") for name in names})
     return f",{','.join(found)}," if found else ""
 
 
 def slim(event: Mapping[str, Any]) -> dict[str, Any]:
-    """What an event says, without what tables of their own hold of it."""
+    """Return an event's data without the keys stored in other tables."""
     data: dict[str, Any] = event["data"]
     return {name: value for name, value in data.items() if (event["kind"], name) not in ELSEWHERE}

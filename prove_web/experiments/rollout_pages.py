@@ -1,4 +1,4 @@
-"""One rollout of a step, with its conversation and where its reward came from."""
+"""The page of one rollout: its conversation and its reward breakdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, 
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
-    """The steps before and after this one, as links have them; of a run trained elsewhere, those with rollouts."""
+    """Return links to the previous and next step; for external runs only steps with rollouts."""
     steps = (run.kept if run.kind == RunKind.OUTSIDE else run.points).order_by("step").values_list("step", flat=True)
     return [
         ("prev", steps.filter(step__lt=step).last(), "Previous"),
@@ -44,7 +44,7 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
     except NoRollouts as error:
         context = {"run": found, "step": step, "why": str(error), "around": neighbours(found, step)}
         return render(request, "experiments/rollouts.html", context, status=404)
-    assert whole is not None  # its summary is there
+    assert whole is not None  # guaranteed by the table row
     example = examples_of(found, [group.name]).get(group.name)
     context = {
         "run": found,
@@ -65,7 +65,7 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
 
 
 def taken_apart(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
-    """The conversation with all that is known of its calls; nothing where an example of ours is gone."""
+    """Return the conversation with all details of its calls; empty if the example was deleted."""
     if example is None:
         return {"turns": of_rollout(rollout) if run.kind == RunKind.OUTSIDE else []}
     known = anatomy(of_rollout(rollout, example), rollout, example, scored_at(run, step))
@@ -73,13 +73,13 @@ def taken_apart(run: Run, step: int, rollout: Rollout, example: Example | None) 
 
 
 def opens(request: ProjectRequest, example: Example | None, *where: int) -> str:
-    """Where a call is opened as a live session; empty where it cannot be, or not by this person."""
+    """Return the URL that opens a call as a live session; empty if impossible or not permitted."""
     may = request.role.covers(Action.ANNOTATE) and example is not None and not example.source
     return reverse("rollout-session", args=[*request.project.path, *where]) if may else ""
 
 
 def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
-    """Where the reward came from: by call where the paper's form says so, and by part where there is more to it."""
+    """Return the reward breakdown: by call for the paper's form, otherwise by component."""
     if run.kind == RunKind.OUTSIDE:
         return {"most": top(run), "own": rollout.reward.terms if rollout.reward else {}}
     config, reward = scored_at(run, step), rollout.reward
@@ -97,7 +97,7 @@ def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> di
 
 
 def place_of(table: StepTable, run: Run, index: int) -> tuple[Group, Member]:
-    """A rollout of a step, and its group. Raises Http404."""
+    """Return a rollout of a step, and its group. Raises Http404."""
     if not 0 < index <= len(table):
         raise Http404(f"This step has no rollout {index}.")
     [group] = groups_in(table.of_groups([table.column("group")[index - 1]]), run)

@@ -1,4 +1,4 @@
-"""Where the files of a run's rollouts are: in the run's folder, or fetched from the storage and kept for a while."""
+"""Rollout files of a run, in its folder or fetched from the storage into a cache."""
 
 from __future__ import annotations
 
@@ -15,29 +15,35 @@ from .models import Run
 
 
 class StoredRun:
-    """The files of one run, as `store.folder.read_rollouts` takes them. What the index tells of is what is read."""
+    """The rollout files of one run, for `store.folder.read_rollouts`.
+
+    The database index decides which files are read.
+    """
 
     def __init__(self, run: Run):
         self.run, self.local = run, RolloutFolder(run.job.out / "rollouts")
 
     def steps(self) -> list[int]:
-        """The steps whose rollouts were kept."""
+        """Return the steps with stored rollouts."""
         return sorted({*self.run.kept.values_list("step", flat=True), *self.local.steps()})
 
     def file(self, step: int) -> Path:
-        """The file of a step's rollouts. Raises FileNotFoundError, DamagedFile, StorageFailed, OSError."""
+        """Return the path of a step's rollout file. Raises FileNotFoundError, DamagedFile, StorageFailed, OSError."""
         known = self.run.kept.filter(step=step).first()
         return self.copy(known.file, known.digest) if known else self.local.file(step)
 
     def tokens(self, step: int) -> Path:
-        """The file of a step's tokens; the same errors."""
+        """Return the path of a step's token file. Raises the same errors as `file`."""
         known = self.run.kept.filter(step=step).first()
         if known is None or not known.tokens:
             raise FileNotFoundError
         return self.copy(known.tokens, known.tokens_digest)
 
     def copy(self, name: str, digest: str) -> Path:
-        """A file of this run on this machine; one here that is not the one told of counts only without a storage."""
+        """Return a local copy of a file.
+
+        Without a storage, a local file is used even if its digest differs from the index.
+        """
         if step_of(name) is None:
             raise FileNotFoundError
         here, storage = self.local.path / name, configured(settings.PROVE_STORAGE)

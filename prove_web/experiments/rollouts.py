@@ -1,4 +1,4 @@
-"""The rollouts of one step as the trainer kept them: groups of one prompt, with each rollout's advantage."""
+"""Stored rollouts of a step: groups of one prompt, with each rollout's advantage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class NoRollouts(Exception):
-    """A step whose rollouts cannot be shown; the message says why."""
+    """Error for rollouts of a step that cannot be shown; the message says why."""
 
 
 def size_of_groups(run: Run) -> int:
@@ -42,7 +42,7 @@ def size_of_groups(run: Run) -> int:
 
 
 def table_of(run: Run, step: int, *, whole: bool = False) -> StepTable:
-    """The rollouts of a step as the columns that pages show, or as all of them. Raises NoRollouts."""
+    """Return a step's rollouts with the columns for pages, or with all columns. Raises NoRollouts."""
     with explained(run, step):
         file = StoredRun(run).file(step)
         if file.suffix == OLD:
@@ -51,7 +51,7 @@ def table_of(run: Run, step: int, *, whole: bool = False) -> StepTable:
 
 
 def groups_of(run: Run, step: int) -> list[Group]:
-    """The groups of a step in the order they were asked. Raises NoRollouts."""
+    """Return the groups of a step in their original order. Raises NoRollouts."""
     return groups_in(table_of(run, step), run)
 
 
@@ -60,7 +60,7 @@ def groups_in(table: StepTable, run: Run) -> list[Group]:
 
 
 def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
-    """All rollouts of a group, without transcripts where the file keeps these apart. Raises NoRollouts."""
+    """Return all rollouts of a group, without transcripts where the file stores them separately. Raises NoRollouts."""
     first, count = group.members[0].index, len(group.members)
     with explained(run, step):
         file = StoredRun(run).file(step)
@@ -70,13 +70,13 @@ def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
 
 
 def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
-    """One whole rollout, counted from 1; None where there are fewer. Raises NoRollouts."""
+    """Return one complete rollout, counted from 1; None if there are fewer. Raises NoRollouts."""
     with explained(run, step):
         return read_one(StoredRun(run), step, index)
 
 
 def tokens_of(run: Run, step: int, index: int) -> TokenRow | None:
-    """The tokens of one rollout; None where they were not kept, or not for so long. Raises NoRollouts."""
+    """Return the tokens of one rollout; None if they were not stored or have expired. Raises NoRollouts."""
     with explained(run, step):
         try:
             return read_tokens(StoredRun(run).tokens(step), index)
@@ -86,7 +86,7 @@ def tokens_of(run: Run, step: int, index: int) -> TokenRow | None:
 
 @contextmanager
 def explained(run: Run, step: int) -> Iterator[None]:
-    """Whatever stands between a reader and a step's rollouts, said in words. Raises NoRollouts."""
+    """Convert errors of reading a step's rollouts to NoRollouts with an explanation."""
     try:
         yield
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def why_missing(run: Run, step: int) -> str:
 
 
 def examples_of(run: Run, names: Sequence[str]) -> dict[str, Example]:
-    """What the rollouts were asked, by the example's id; those of a data set that was made anew are missing."""
+    """Return examples by id; those of a regenerated dataset may be missing."""
     found = run.conversations.filter(example__in=set(names)).values_list("example", "record")
     return {name: adapter(Example).validate_json(as_json(record)) for name, record in found}
 
@@ -125,7 +125,7 @@ def as_json(record: Any) -> bytes:
 
 
 def notable(run: Run) -> list[tuple[str, int]]:
-    """Steps worth a look: the first, the newest, the best, those with most failing calls and spread."""
+    """Return notable steps: first, newest, best, most failed calls, and highest reward standard deviation."""
     points: QuerySet[Any] = run.points.all()
     told: QuerySet[Any] = points
     if run.kind == RunKind.OUTSIDE:

@@ -1,6 +1,6 @@
-"""What a run will take, before it is launched: minutes, tokens, memory, disk, and groups without signal.
+"""Estimate of a run before launch: time, tokens, memory, disk, and zero-variance groups.
 
-Each figure says where it is from: a trial of these very settings, a run like it, or arithmetic.
+Each figure names its source: a dry run of these settings, a similar run, or arithmetic.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .initial_policy import WARM
 from .models import Point, Run, StepRollouts
 
 SHIPPED = Path(settings.BASE_DIR) / "training_worker" / "trainer" / "warm"
-LOOKED_AT = 30  # runs that may be like it
-STEPS = 20  # of a run that is like it
+LOOKED_AT = 30  # newest runs searched for a similar one
+STEPS = 20  # steps of the similar run used for its pace
 ALIKE = ("policy", "group", "limits", "reward", "device", "precision", "lora_rank", "backend", "longest", "batch")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that is foreseen; `worry` where it does not fit."""
+    """One estimate; `worry` marks one that exceeds a limit."""
 
     label: str
     value: str
@@ -46,7 +46,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Pace:
-    """What one rollout (or conversation) of a step takes: seconds, tokens written, bytes kept; and who says so."""
+    """Cost of one rollout (or conversation): seconds, generated tokens, stored bytes, and the source of these."""
 
     seconds: float
     tokens: float | None
@@ -65,23 +65,23 @@ def figures(project: Project, kind: str, spec: dict[str, Any], trial: Trial | No
 
 
 def size_of(kind: str, spec: dict[str, Any]) -> int:
-    """Rollouts, or conversations, of a step."""
+    """Return the rollouts or conversations per step."""
     return int(spec["batch"] if kind == "sft" else spec["prompts"] * spec["group"])
 
 
 def run_like(project: Project, kind: str, spec: dict[str, Any]) -> Run | None:
-    """The newest run of the project that has steps and starts from the same policy, on a like machine."""
+    """Return the project's newest run with steps whose pace-relevant settings are the same."""
     return like_of(spec, runs_of(project, kind))
 
 
 def runs_of(project: Project, kind: str) -> list[Run]:
-    """The newest runs that have steps."""
+    """Return the newest runs that have steps."""
     runs = Run.objects.filter(project=project, kind=kind, points__isnull=False).distinct().order_by("-number")
     return list(runs[:LOOKED_AT])
 
 
 def like_of(spec: dict[str, Any], runs: Sequence[Run]) -> Run | None:
-    """Return the first of these runs whose resolved settings are the same in what decides its pace."""
+    """Return the first of these runs whose pace-relevant resolved settings are the same."""
     wanted = pace_settings(spec)
     return next((run for run in runs if pace_settings(run.config) == wanted), None)
 
@@ -132,7 +132,7 @@ def times(spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure
 
 
 def dead(trial: Trial | None, like: Run | None) -> Iterator[Figure]:
-    """The expected share of groups whose rollouts all earn the same."""
+    """Yield the estimated share of zero-variance groups."""
     label = "Zero-variance groups"
     if trial and (score := trial.dead):
         groups = len(trial.result["groups"])
@@ -153,7 +153,7 @@ def percents(score: Score) -> str:
 
 
 def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
-    """Memory and disk, from the sizes of the model's weights."""
+    """Yield memory and disk estimates from the sizes of the model's weights."""
     there, on_gpu = memory_there(str(spec.get("device", "auto")), project.organisation)
     found = needed(folder_of(project, str(spec["policy"])), kind, spec, there)
     if found is None:
@@ -171,8 +171,10 @@ def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: 
 
 
 def needed(folder: Path | None, kind: str, spec: dict[str, Any], there: float | None) -> tuple[Any, float] | None:
-    """The footprint of training the policy in this folder, and the bytes of its checkpoints; None where its weights
-    cannot be read. `there` is in GB."""
+    """Return the memory footprint of training the policy in this folder, and the bytes of its checkpoints.
+
+    None where its weights cannot be read. `there` is in GB.
+    """
     try:
         if folder is None:
             return None
@@ -194,7 +196,7 @@ def written(size: float) -> str:
 
 
 def folder_of(project: Project, policy: str) -> Path | None:
-    """The folder of a policy's own weights; None for what is no model or not of this project."""
+    """Return the folder of a policy's weights; None for an unknown policy or one of another project."""
     if policy == WARM:
         return SHIPPED
     if (found := OF_RUN.fullmatch(policy)) is None:
@@ -220,7 +222,10 @@ def plan_of(kind: str, spec: dict[str, Any], size: int) -> Plan:
 
 
 def memory_there(device: str, organisation: Organisation) -> tuple[float | None, bool]:
-    """Gigabytes of the largest GPU, or else machine, among the workers that train (None without any); whether a GPU."""
+    """Return the largest memory in GB among the training workers, and whether it is a GPU's.
+
+    The memory is None without workers; a machine's memory counts only if there is no GPU.
+    """
     told = [one.told for one in serving(workers(organisation) or [], "training")]
     gpus = [gpu.get("memory_gb", 0) for one in told for gpu in one.get("gpus") or []] if device != "cpu" else []
     machines = [one.get("memory_gb", 0) for one in told]

@@ -1,4 +1,4 @@
-"""What people make of a run beside its numbers: a name, tags, notes, a pin, a baseline; and that it is put away."""
+"""User-edited metadata of a run: name, tags, notes, pin, baseline and archiving."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .models import Run
 
 MOST_TAGS, LONGEST_TAG = 20, 40
 LONGEST_NAME, LONGEST_NOTES = 80, 20_000
-MOST_RUNS = 5_000  # whose tags are offered, and that a list of tags is made of
-ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # what no database or table takes
+MOST_RUNS = 5_000  # runs whose tags are collected for suggestions
+ODD = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # characters that the database or tables cannot hold
 BETWEEN = re.compile(r"[,\n]")
 
 
 class InvalidMetadata(ValueError):
-    """What cannot be kept of a run; the message says why, and what can."""
+    """Error for invalid metadata; the message says why and what is allowed."""
 
 
 class NotesDiffer(InvalidMetadata):
-    """Somebody else saved other notes meanwhile: `theirs`, which are at `revision`."""
+    """Error for notes saved concurrently by someone else: `theirs`, at `revision`."""
 
     def __init__(self, theirs: str):
         super().__init__(
@@ -38,7 +38,7 @@ class NotesDiffer(InvalidMetadata):
 
 
 def bases(run: Run) -> list[Run]:
-    """The runs that this one may be measured against: pinned ones first, then the newest."""
+    """Return the runs offered as baseline: pinned ones first, then the newest."""
     others = in_sight(run.project).exclude(pk=run.pk).only("number", "name", "project")
     found = list(others.order_by("-pinned", "-number")[:100])
     if run.against and run.against not in found:
@@ -47,23 +47,23 @@ def bases(run: Run) -> list[Run]:
 
 
 def in_sight(project: Project) -> QuerySet[Run]:
-    """The runs of a project but for those that are deleted."""
+    """Return the runs of a project that are not deleted."""
     return Run.objects.filter(project=project, deleted_at=None)
 
 
 def known_tags(project: Project) -> list[str]:
-    """The tags of the project's runs, in alphabetical order."""
+    """Return the tags of the project's runs in alphabetical order."""
     tagged = in_sight(project).exclude(tags=[]).order_by("-number").values_list("tags", flat=True)[:MOST_RUNS]
     return sorted({tag for tags in tagged for tag in tags})
 
 
 def read_tags(text: str) -> list[str]:
-    """Tags as they are typed, with commas between them."""
+    """Split a comma-separated list of tags."""
     return BETWEEN.split(text)
 
 
 def tidied(tags: Iterable[str]) -> list[str]:
-    """Tags in order, each once, in small letters and without blanks at their ends. Raises NotKept."""
+    """Return the tags sorted, without duplicates, in lower case and trimmed. Raises InvalidMetadata."""
     found = dict.fromkeys(tag for one in tags if (tag := " ".join(one.lower().split())))
     for tag in found:
         if len(tag) > LONGEST_TAG or ODD.search(tag) or "," in tag or '"' in tag:
@@ -77,14 +77,14 @@ def tidied(tags: Iterable[str]) -> list[str]:
 
 
 def set_tags(run: Run, tags: Iterable[str]) -> None:
-    """Give a run these tags in place of those it has. Raises NotKept."""
+    """Replace the tags of a run. Raises InvalidMetadata."""
     run.tags = tidied(tags)
     run.save(update_fields=["tags"])
 
 
 @transaction.atomic
 def change_tags(run: Run, add: Iterable[str] = (), remove: Iterable[str] = ()) -> bool:
-    """Add and remove tags, whatever others do with other tags meanwhile; whether that changed any. Raises NotKept."""
+    """Add and remove tags, preserving concurrent changes; return whether any changed. Raises InvalidMetadata."""
     held = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     wanted = tidied(tag for tag in (*held.tags, *tidied(add)) if tag not in tidied(remove))
     run.tags, before = wanted, held.tags
@@ -94,14 +94,14 @@ def change_tags(run: Run, add: Iterable[str] = (), remove: Iterable[str] = ()) -
 
 
 def pin(run: Run, on: bool = True) -> bool:
-    """Put a run at the top of the table, or let it go from there; whether that changed anything."""
+    """Pin or unpin a run; return whether anything changed."""
     changed, run.pinned = run.pinned != on, on
     run.save(update_fields=["pinned"])
     return changed
 
 
 def archive(run: Run, on: bool = True) -> bool:
-    """Take a run off the table, or put it back; whether that changed anything."""
+    """Archive or restore a run; return whether anything changed."""
     if (run.archived_at is not None) == on:
         return False
     run.archived_at = timezone.now() if on else None
@@ -111,7 +111,7 @@ def archive(run: Run, on: bool = True) -> bool:
 
 @transaction.atomic
 def rename(run: Run, name: str) -> None:
-    """Call a run and its job by another name. Raises NotKept."""
+    """Rename a run and its job. Raises InvalidMetadata."""
     name = " ".join(ODD.sub(" ", name).split())
     if not name or len(name) > LONGEST_NAME:
         raise InvalidMetadata(f"Enter a run name of at most {LONGEST_NAME} characters. The name was not changed.")
@@ -121,13 +121,13 @@ def rename(run: Run, name: str) -> None:
 
 
 def revision_of(notes: str) -> str:
-    """Names what notes say: whoever writes says which ones they began with."""
+    """Return a fingerprint of notes, by which an edit names the version it started from."""
     return sha256(notes.encode()).hexdigest()[:16]
 
 
 @transaction.atomic
 def write_notes(run: Run, text: str, revision: str) -> None:
-    """Keep notes that were written in place of those at a revision. Raises NotesDiffer, NotKept."""
+    """Save notes edited from the version at `revision`. Raises NotesDiffer, InvalidMetadata."""
     text = text.replace("\r\n", "\n").replace("\0", "").strip()
     text = text.encode("utf-8", "replace").decode()
     if len(text) > LONGEST_NOTES:
@@ -142,7 +142,7 @@ def write_notes(run: Run, text: str, revision: str) -> None:
 
 
 def set_base(run: Run, base: Run | None) -> bool:
-    """Measure a run against another one of its project, or none; whether that changed anything. Raises NotKept."""
+    """Set or clear the baseline of a run; return whether anything changed. Raises InvalidMetadata."""
     if base is not None and base.pk == run.pk:
         raise InvalidMetadata("A run cannot be its own baseline. Choose another run.")
     if base is not None and base.project_id != run.project_id:

@@ -1,4 +1,4 @@
-"""Rewards that a team gave a name: in the launch form beside those of papers, and told where a run was scored so."""
+"""Saved rewards of a project: offered in the launch form, and used to name the rewards of runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .reward_fields import SAVED, changed
 
 
 def key(one: SavedReward) -> str:
-    """What the launch form calls it."""
+    """Return the reward's value in the launch form."""
     return f"{SAVED}{one.pk}"
 
 
 def choices(rewards: Iterable[SavedReward]) -> list[tuple[str, str]]:
-    """As the launch form offers them."""
+    """Return the choices for the launch form."""
     return [(key(one), f"{one.name}: {said(one.config)}") for one in rewards]
 
 
@@ -30,12 +30,12 @@ def names(rewards: Iterable[SavedReward]) -> dict[str, str]:
 
 
 def configurations(rewards: Iterable[SavedReward]) -> dict[str, dict[str, Any]]:
-    """Each with all of its fields."""
+    """Return the complete configuration of each reward."""
     return {key(one): {**REWARD, **one.config} for one in rewards}
 
 
 def save(project: Project, user: User, name: str, config: RewardConfig) -> SavedReward:
-    """Raises BadReward for a name that is empty, too long or taken, and for a reward that a preset is already."""
+    """Save a reward. Raises BadReward for an empty, long or existing name, and for a reward that equals a preset."""
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= 60:
         raise BadReward("Enter a reward name of at most 60 characters.")
@@ -49,7 +49,7 @@ def save(project: Project, user: User, name: str, config: RewardConfig) -> Saved
 
 
 def called(project: Project, given: Mapping[str, Any] | None) -> str:
-    """A run's reward as its page writes it: by the name that the team gave it, where it did."""
+    """Return the description of a run's reward on its page, with its saved name if it has one."""
     words = said(given)
     if not given:
         return words

@@ -1,4 +1,4 @@
-"""Finding rollouts of a run by words like `tool:create_event end:tokens reward<0.5`, over all of its steps."""
+"""Search over a run's rollouts with queries such as `tool:create_event end:tokens reward<0.5`."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ LISTS = {
     "calls": ("tools",),
     "failed": ("failed_calls",),
     "tokens": ("model_tokens",),
-}  # of what is told of a group, those that a word of a query looks at
-MOST_STEPS = 1e9  # no run has so many, and the column holds as much
+}  # lists of an indexed group that each query term needs
+MOST_STEPS = 1e9  # beyond any run's length and within the column's range
 LONGEST = 500  # characters of a query
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for: all of it must hold of a rollout. `strange` are the words that say nothing."""
+    """A parsed query whose terms must all match a rollout. `strange` are the words that are no valid term."""
 
     names: tuple[tuple[str, str], ...] = ()
     bounds: tuple[tuple[str, str, float], ...] = ()
@@ -71,7 +71,7 @@ class Query:
         return cls(tuple(names), tuple(bounds), tuple(strange))
 
     def narrowed(self, groups: QuerySet[RolloutGroup]) -> QuerySet[RolloutGroup]:
-        """The groups that may hold such a rollout, and some that do not."""
+        """Return a superset of the groups with matching rollouts."""
         for name, value in self.names:
             match name:
                 case "example":
@@ -88,7 +88,7 @@ class Query:
 
     @property
     def lists(self) -> frozenset[str]:
-        """What must be read of a group to tell which of its rollouts it holds of, and their rewards."""
+        """Return the group lists needed to evaluate the query and to read the rewards."""
         words = [word for word, *_ in (*self.names, *self.bounds)]
         return frozenset(("reward", *(name for word in words for name in LISTS.get(word, ()))))
 
@@ -97,7 +97,10 @@ class Query:
         return frozenset(value for name, value in self.names if name == "tool")
 
     def places(self, row: Row) -> list[int]:
-        """Which rollouts of a group it holds of, counted from 0. An outcome is one of a call of the tools asked for."""
+        """Return the matching rollouts of a group, counted from 0.
+
+        With `tool` terms, an outcome must belong to a call of one of these tools.
+        """
         found = list(range(row.size))
         for name, value in self.names:
             told = row.words(name, self.tools)
@@ -110,7 +113,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Row:
-    """One group of the index, as it is looked through: `told` are the lists that the query looks at, `text` is all."""
+    """One group of the index; `told` are the lists that the query needs, `text` is the complete JSON."""
 
     step: int
     group: int
@@ -121,7 +124,7 @@ class Row:
     told: dict[str, list[Any]]
 
     def words(self, name: str, tools: frozenset[str] = frozenset()) -> Sequence[Sequence[str]]:
-        """Of each rollout the words that a name may be; outcomes are those of the calls of `tools`, where there are."""
+        """Return the matchable words of each rollout; with `tools`, outcomes of calls of these tools only."""
         match name:
             case "tool":
                 return self.told["tools"]
@@ -141,7 +144,7 @@ class Row:
         return self.told.get(TOLD) or [()] * self.size
 
     def numbers(self, name: str) -> Sequence[Any]:
-        """Of each rollout a number; None where it has none."""
+        """Return a number for each rollout, None where it has none."""
         match name:
             case "step":
                 return [self.step] * self.size
@@ -167,13 +170,13 @@ class Row:
 
 
 def needing(tool: str) -> Exists:
-    """The groups whose example may need this tool."""
+    """Return a condition for groups whose example may need this tool."""
     mine = {"dataset": OuterRef("run__dataset"), "example": OuterRef("example")}
     return Exists(Trajectory.objects.filter(**mine, tools__contains=tool))
 
 
 def possible(name: str, sign: str, value: float) -> Q:
-    """What must be so of a group for one of its rollouts to be within the bound."""
+    """Return a condition that a group must meet for any of its rollouts to satisfy the bound."""
     if name == "step":
         return Q(**{f"step__{LOOKUPS[sign]}": max(-MOST_STEPS, min(MOST_STEPS, value))})
     if name == "reward":
@@ -184,7 +187,7 @@ def possible(name: str, sign: str, value: float) -> Q:
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """One rollout of the index."""
+    """One matching rollout."""
 
     step: int
     group: int
@@ -200,12 +203,12 @@ class Hit:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """Each call's tool and what became of it; "" where that is not told."""
+        """Return each call's tool and outcome, "" where the outcome was not reported."""
         return list(zip_longest(self.tools, self.outcomes[: len(self.tools)], fillvalue=""))
 
 
 class SearchResults(Sequence[Hit]):
-    """The rollouts of a run that a query holds of; each is made when it is looked at, since a page shows but a few."""
+    """The matching rollouts of a run, built lazily because a page shows only a few."""
 
     def __init__(self, run: Run, query: Query, order: str = "step"):
         groups = query.narrowed(run.groups.order_by("step", "number"))
@@ -219,7 +222,7 @@ class SearchResults(Sequence[Hit]):
         self.order(order)
 
     def order(self, order: str) -> None:
-        """By step, or by reward; rollouts without a reward come last either way."""
+        """Sort by step or reward; rollouts without a reward come last in both directions."""
         if order == "-step":
             self.places.sort(key=lambda each: -each[0].step)
         elif order in ("reward", "-reward"):
@@ -247,7 +250,7 @@ class SearchResults(Sequence[Hit]):
 
 @cache
 def reader(lists: frozenset[str]) -> TypeAdapter[Any]:
-    """Reads these lists of a group's JSON and passes over the rest, which takes a fifth of the time of reading all."""
+    """Return a parser of only these lists, which takes a fifth of the time of parsing the whole JSON."""
     return TypeAdapter(TypedDict("Lists", dict.fromkeys(sorted(lists), list[Any]), total=False))  # type: ignore[operator]
 
 

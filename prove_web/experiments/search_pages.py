@@ -1,4 +1,4 @@
-"""The rollouts of a run over all steps: those that a query finds, and those of one conversation, step by step."""
+"""Pages of a run's rollouts over all steps: search results, and one conversation step by step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def over_the_run(request: ProjectRequest, run: int, example: str) -> HttpRespons
 
 
 def group_of(row: RolloutGroup, most: float) -> Group:
-    """A group of the index as the pages show groups."""
+    """Build a group for pages from its index row."""
     told = row.rollouts
     lists = zip(told["reward"], told["advantage"], told["end"], strict=True)
     found = (Member(row.first + place, place + 1, *each) for place, each in enumerate(lists))
@@ -68,7 +68,7 @@ def group_of(row: RolloutGroup, most: float) -> Group:
 
 
 def rise(run: Run, example: str) -> dict[str, Any]:
-    """The mean reward of the first group of a conversation, and of its last."""
+    """Return the mean rewards of a conversation's first and last group, and their difference."""
     means: Sequence[float] = run.groups.filter(example=example, mean__isnull=False).values_list("mean", flat=True)
     means = list(means)
     return {"first": means[0], "last": means[-1], "change": means[-1] - means[0]} if len(means) > 1 else {}

@@ -1,7 +1,7 @@
-"""The space of a sweep: for each varied setting the values it takes, listed or as a range; and the members it holds.
+"""Search space of a sweep: the values or range of each varied setting, and the resulting members.
 
-Values are the texts that a person would type into the launch form, which checks them. `1e-6, 3e-7` lists values;
-`1e-7 to 1e-4, log` is a range, and `in 4` takes that many values of it, its ends among them, evenly spaced.
+Values have the text form of the launch form, which validates them. `1e-6, 3e-7` lists values; `1e-7 to 1e-4, log` is a
+range, and `in 4` takes that many evenly spaced values of it including both ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from .form_fields import TIMES
 
 MOST = 100  # members of a sweep
-LARGEST, SMALLEST = 1e12, 1e-30  # of a range: no setting is beyond, and arithmetic is
+LARGEST, SMALLEST = 1e12, 1e-30  # bounds of a range: wide enough for any setting, and safe for arithmetic
 MOST_TEXT = 1_000  # characters of one setting's values
 NUMBER = r"[-+]?[\w.]++(?:(?<=[\w.][eE])[-+]\d++)?"
 NEXT = r"\s*+(?:,\s*+)?"
@@ -24,7 +24,10 @@ Member = dict[str, str]
 
 
 class BadSpace(ValueError):
-    """A space that no sweep can have; `field` is the setting it is about, "" for all. The message says what to do."""
+    """Error for an invalid space; `field` is the setting concerned, "" for the whole space.
+
+    The message says what to do.
+    """
 
     def __init__(self, message: str, field: str = ""):
         super().__init__(message)
@@ -38,7 +41,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, both included; `whole` numbers only where the setting is one."""
+    """The closed interval from `low` to `high`; `whole` restricts it to integers."""
 
     low: float
     high: float
@@ -46,7 +49,7 @@ class Range:
     whole: bool
 
     def spaced(self, count: int) -> tuple[str, ...]:
-        """So many values, the ends among them; fewer where whole numbers fall together."""
+        """Return `count` evenly spaced values including both ends; fewer where rounding to integers merges some."""
         if self.log:
             ratio = math.log(self.high / self.low)
             values = [self.low * math.exp(ratio * i / (count - 1)) for i in range(count)]
@@ -55,12 +58,12 @@ class Range:
         return tuple(dict.fromkeys(self.text(value) for value in values))
 
     def text(self, value: float) -> str:
-        """A drawn value as one would type it: three digits are enough to tell settings apart."""
+        """Format a sampled value as text; three significant digits distinguish settings well enough."""
         return str(round(value)) if self.whole else f"{value:.3g}"
 
 
 def parse(field: str, text: str, whole: bool = False) -> Listed | Range:
-    """What one setting takes. Raises BadSpace."""
+    """Parse the values of one setting. Raises BadSpace."""
     text = text.strip()
     if len(text) > MOST_TEXT:
         raise BadSpace(f"The values have {len(text):,} characters; the maximum is {MOST_TEXT:,}.", field)
@@ -104,7 +107,7 @@ def points(field: str, text: str) -> int:
 
 
 def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
-    """Every combination, in the order of the values. Raises BadSpace."""
+    """Return every combination in the order of the values. Raises BadSpace."""
     for field, one in space.items():
         if isinstance(one, Range):
             text = f"{one.low:g} to {one.high:g}"
@@ -116,7 +119,7 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
         raise BadSpace(
             f"This grid has {count:,} runs ({by}); the maximum is {MOST}. Use fewer values or the random method."
         )
-    from sklearn.model_selection import ParameterGrid  # a second to import, which other pages need not wait
+    from sklearn.model_selection import ParameterGrid  # the import takes 1 s
 
     order = {field: {value: place for place, value in enumerate(values)} for field, values in lists.items()}
     members = [{field: member[field] for field in lists} for member in ParameterGrid(lists)]
@@ -124,7 +127,7 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
 
 
 def drawn(space: Mapping[str, Listed | Range], count: int, seed: int) -> list[Member]:
-    """So many members at random, or all there are where these are fewer; the same for the same seed."""
+    """Return `count` random members, or all if there are fewer; deterministic for a given seed."""
     from scipy.stats import loguniform, randint, uniform
     from sklearn.model_selection import ParameterSampler
 

@@ -1,4 +1,4 @@
-"""A rollout opened as a live session: its world after so many of its calls, to go on from by hand."""
+"""A rollout opened as a live session: the world after some of its calls, for manual exploration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .rollouts import NoRollouts, examples_of, rollout_of
 @in_project(Action.ANNOTATE)
 @require_POST
 def rollout_session(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
-    """Open the world of a rollout after the first `calls` of its calls."""
+    """Open the world of a rollout after its first `calls` calls."""
     most = number(request.POST.get("calls", "0"), MOST_CALLS)
     try:
         made = opened(request.user, run_of(request.project, run), step, index, most)
@@ -41,7 +41,10 @@ def rollout_session(request: ProjectRequest, run: int, step: int, index: int) ->
 
 @dataclass(frozen=True)
 class Opened:
-    """`left_out` calls never reached the world; it `differs` where its servers have other code now."""
+    """An opened session; `left_out` calls never reached the servers.
+
+    `differs` says that the servers' code has changed.
+    """
 
     session: LiveSession
     left_out: int
@@ -49,7 +52,7 @@ class Opened:
 
 
 def opened(user: User, run: Run, step: int, index: int, most: int) -> Opened:
-    """The world of a rollout after the first `most` of its calls. Raises NoRollouts, NoWorld, Http404."""
+    """Open the world of a rollout after its first `most` calls. Raises NoRollouts, NoWorld, Http404."""
     rollout = rollout_of(run, step, index)
     if rollout is None:
         raise Http404(f"This step has no rollout {index}.")

@@ -1,4 +1,4 @@
-"""A curve small enough for a table's cell, as the points of an SVG polyline."""
+"""Sparklines for table cells as SVG polyline points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH, HEIGHT, MARGIN = 120, 28, 3
 
 @dataclass(frozen=True)
 class Sparkline:
-    """`points` and the place of the newest of them, in a box of WIDTH by HEIGHT."""
+    """SVG `points` and the position of the newest one, in a box of WIDTH by HEIGHT."""
 
     points: str
     x: float
@@ -18,7 +18,7 @@ class Sparkline:
 
     @classmethod
     def of(cls, values: Sequence[float], between: tuple[float, float] | None = None) -> Sparkline:
-        """Drawn from the smallest to the largest value, or `between` two others."""
+        """Scale values to their own range, or to the range `between`."""
         low, high = between or (min(values), max(values))
         across = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
         up = (HEIGHT - 2 * MARGIN) / ((high - low) or 1)

@@ -1,4 +1,4 @@
-"""The rollouts of a step as a file: those that the address leaves, in the order of its list, a line for each."""
+"""Download of a step's rollouts: those that match the page's filter, in its order, one per line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charse
 @in_project(Action.VIEW)
 @require_safe
 def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpResponse | StreamingHttpResponse:
-    """What the address leaves of the step, in the order of its list: a line for each rollout."""
+    """Stream the filtered and sorted rollouts of the step, one line each."""
     found, form = run_of(request.project, run), StepForm(request.GET)
     if format not in FORMATS:
         raise Http404("Rollouts are exported as csv or jsonl.")
@@ -56,7 +56,7 @@ def lines_of(table: StepTable) -> Iterator[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN."""
+    """Return the value, or None for NaN and infinity, which JSON lacks."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -66,14 +66,14 @@ def as_jsonl(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 class Echo:
-    """A file that gives back what is written to it."""
+    """A file-like object that returns what is written to it."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def as_csv(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Lists are words with a space between them."""
+    """Yield the rows as CSV; lists are space-separated."""
     write = csv.writer(Echo()).writerow
     yield write(COLUMNS)
     for one in lines:

@@ -1,4 +1,4 @@
-"""What is asked of the rollouts of a step, as the address says it."""
+"""Filter form for the rollouts of a step, read from the query string."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 120
 
 
 class StepForm(forms.Form):
-    """Every field may be empty. What cannot be read stays as typed, says why, and asks nothing."""
+    """A filter form with optional fields; an invalid value is shown with its error and does not filter."""
 
     low = forms.FloatField(label="Min reward", required=False)
     high = forms.FloatField(label="Max reward", required=False)
@@ -50,6 +50,6 @@ class StepForm(forms.Form):
 
 
 def order_of(sort: str) -> tuple[str, bool]:
-    """By which column, and whether from the largest down, which a minus says; as asked where it names none."""
+    """Parse the sort parameter into a column and whether it is descending; unknown columns give the original order."""
     name = sort.removeprefix("-")
     return (name, sort.startswith("-")) if name in ORDERS else ("index", False)

@@ -1,4 +1,4 @@
-"""The rollouts of a step: in groups or as one list, narrowed and sorted by the address."""
+"""The page of a step's rollouts, in groups or as one list, with filters and sorting."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .rollout_pages import neighbours
 from .rollouts import NoRollouts, examples_of, groups_in, table_of
 from .step_form import StepForm, order_of
 
-# The groups of a step by their numbers alone: what they are ordered by, and what a step comes to.
+# Group statistics of a step, for sorting and for the summary.
 
 
 @dataclass(frozen=True)
 class Stat:
-    """A group of the step by its numbers alone."""
+    """Numeric summary of one group of the step."""
 
     number: int
     rewards: tuple[float, ...]
@@ -47,7 +47,7 @@ class Stat:
 
     @cached_property
     def spread(self) -> float:
-        """Their deviation; `statistics` goes by fractions, which a large step has no time for."""
+        """Return the standard deviation; `statistics` uses fractions, which is too slow for a large step."""
         return sqrt(fsum((reward - self.mean) ** 2 for reward in self.rewards) / max(1, len(self.rewards)))
 
     @property
@@ -92,7 +92,7 @@ def summary(stats: list[Stat]) -> dict[str, Any]:
     }
 
 
-GROUPS, ROWS = 8, 50  # of a page
+GROUPS, ROWS = 8, 50  # per page
 SORTS = {
     "asked": "Original order",
     "spread": "Highest reward std",
@@ -114,7 +114,10 @@ HEADINGS = (
 @in_project(Action.VIEW)
 @require_safe
 def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
-    """`view=list` is one list, sorted by a column; else `sort` and `only=signal` are of groups; StepForm narrows."""
+    """Show the rollouts.
+
+    `view=list` is one list sorted by a column; otherwise `sort` and `only=signal` apply to groups. StepForm filters.
+    """
     found, form = run_of(request.project, run), StepForm(request.GET)
     context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
     context["scored_by"] = said(found.config.get("reward"))
@@ -147,7 +150,7 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
 
 
 def page_of(stats: list[Stat], matching: StepTable, signal: bool, number: str | None) -> Page[Stat]:
-    """The groups that have such a rollout, and carry signal where that is asked."""
+    """Return a page of the groups with matching rollouts, without zero-variance groups if `signal` is set."""
     having = set(matching.column("group"))
     shown = [group for group in stats if group.number in having and not (signal and group.silent)]
     return Paginator(shown, GROUPS).get_page(number)
@@ -162,7 +165,7 @@ def groups_on(page: Page[Stat], table: StepTable, matching: StepTable | None, ru
 
 
 def listed(matching: StepTable, sort: str, number: str | None) -> dict[str, Any]:
-    """One page of the list, and how its columns are sorted."""
+    """Return one page of the list, and its sort order."""
     by, falling = order_of(sort)
     table = matching.ordered(by, falling)
     page = Paginator(range(len(table)), ROWS).get_page(number)
@@ -177,7 +180,7 @@ def listed(matching: StepTable, sort: str, number: str | None) -> dict[str, Any]
 
 
 def headings(sort: str) -> list[dict[str, str]]:
-    """Of each column how it is sorted now, and what a click sorts by: numbers from the largest down at first."""
+    """Return for each column its current sort direction and the sort key of a click; numbers sort descending first."""
     found = []
     for name, title in HEADINGS:
         now = {name: "ascending", f"-{name}": "descending"}.get(sort, "") if name else ""

@@ -1,4 +1,4 @@
-"""The figures of a run as tiles: how each stands, and how it changed since the start."""
+"""Summary tiles of a run: current value and change since the start of each metric."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .reward_scale import SCORED, same_reward
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
-WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
+WINDOW = 10  # steps at the start and end over which a change is measured; at most half of the run
 FIRST = "reward"
 Values = Sequence[float]
-MOST_LOOKED = 5_000  # steps back that what is no number now is followed
-MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
-SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
+MOST_LOOKED = 5_000  # newest steps searched for the first consecutive non-finite value
+MOST_OWN = 6  # tiles of custom metrics of an external run
+SUPERVISED = ("loss", "token_accuracy")  # leading tiles where there is no reward
 TILES = (
     *("reward", "held_out", "success", "goal_success", "act_accuracy"),
     *("validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
@@ -38,9 +38,9 @@ class Tile:
     """A metric now and at the start; both None before the first step.
 
     `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there. `moved` is
-    the change since the start and `against` the difference to the baseline, each with its interval where there are
-    enough steps: what is not beyond chance has no colour. Where its newest value is none, `odd` is NaN or Infinity,
-    and it was no number ever `since` that step.
+    the change since the start and `against` the difference from the baseline, each with its interval where there are
+    enough steps; a difference whose interval includes 0 is not coloured. If the newest value is non-finite, `odd` is
+    NaN or Infinity and `since` the first step of the non-finite sequence.
     """
 
     metric: Metric
@@ -71,19 +71,19 @@ class Tile:
 
     @property
     def signed(self) -> bool:
-        """Whether the change is worth writing as a number: a reward's is, a time's is seen from where it began."""
+        """Return whether the change is shown as a number, as for rewards; for others the start value is shown."""
         return self.metric.unit in ("reward", "score")
 
     @property
     def direction(self) -> str:
-        """Up, down or equal, as far as the tile's digits tell."""
+        """Return up, down or equal, at the precision of the tile."""
         if self.odd or self.text == self.start_text:
             return "equal"
         return "up" if (self.change or 0) > 0 else "down"
 
     @property
     def trend(self) -> str:
-        """Whether the change is good, bad, or neither, as within chance."""
+        """Return whether the change is good, bad or inconclusive."""
         return self.tone_of(self.moved, self.direction == "equal")
 
     @property
@@ -92,22 +92,22 @@ class Tile:
 
     @property
     def ahead(self) -> float:
-        """How much more it is than the baseline's at the same step."""
+        """Return the difference from the baseline's value at the same step."""
         return (self.then or 0.0) - (self.base or 0.0)
 
     @property
     def baseline_tone(self) -> str:
-        """Whether it is good, bad or neither to lie where it does beside the baseline, as within chance."""
+        """Return whether the difference from the baseline is good, bad or inconclusive."""
         same = not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text
         return self.tone_of(self.against, same)
 
     def tone_of(self, difference: Difference | None, same: bool) -> Tone:
-        """`same` where its digits show no difference."""
+        """Return the tone of a difference; `same` says that the shown digits are equal."""
         return "even" if same or difference is None else difference.tone(self.metric.better)
 
 
 def written(value: float, unit: Unit) -> str:
-    """`0.973`, `12 %`, `2.1k/s`, `1.3 s`: a figure as short as a tile wants it."""
+    """Format a value compactly: `0.973`, `12 %`, `2.1k/s`, `1.3 s`."""
     match unit:
         case "share":
             return f"{100 * value:.1f} %"
@@ -117,16 +117,16 @@ def written(value: float, unit: Unit) -> str:
             return compact(value)
         case "s":
             return f"{value:.1f} s" if value < 60 else duration(value)
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", MINUS)  # none before a zero
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", MINUS)  # no minus sign before zero
 
 
 def tiles(run: Run, base: Run | None = None) -> list[Tile]:
-    """The figures that the run tells of, as they stand: means over the newest steps, against as many first ones."""
+    """Return the tiles of the logged metrics: means over the newest steps against as many first ones."""
     return figures(run, base)[0]
 
 
 def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
-    """The tiles, and how they were measured against the baseline."""
+    """Return the tiles, and the comparison with the baseline."""
     points = run.points.all()
     last = points.order_by("-step").values_list("step", flat=True).first() or 0
     window = min(WINDOW, max(1, last // 2))
@@ -139,7 +139,7 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     apart = SCORED if not same_reward(run, base) else set()
 
     def beside(name: str) -> tuple[Metrics, Metrics]:
-        """The steps of both runs, where the metric of one can be held against that of the other."""
+        """Return the values of both runs if the metric is comparable between them."""
         return (against.ours, against.theirs) if against and name not in apart else ((), ())
 
     found = {
@@ -161,9 +161,9 @@ def mark_broken(tile: Tile, broken: tuple[str, int] | None) -> Tile:
 
 
 def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
-    """The metrics whose newest value is no number: what it is, and since which step there was none.
+    """Return metrics whose newest value is non-finite: the value's name, and the first step of that sequence.
 
-    Of the newest MOST_LOOKED steps; `since` is then the first of these.
+    Only the newest MOST_LOOKED steps are searched.
     """
     latest = table.filter(odd__isnull=False).order_by("-step").values_list("step", flat=True).first()
     if latest is None:

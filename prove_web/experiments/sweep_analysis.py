@@ -1,4 +1,4 @@
-"""What a sweep says of its settings: parallel coordinates of its members, and how much of their order each explains."""
+"""Sweep analysis: parallel coordinates of the members, and how much of their ranking each setting explains."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from .sweep_plot import as_number, cut, placed
 
 WIDTH, TOP, BOTTOM, SIDE = 960, 46, 250, 90
-APART = 24  # between ticks
-ENOUGH = 8  # members that ended, before an order says anything
+APART = 24  # pixels between ticks
+ENOUGH = 8  # finished members required for a ranking
 CLEAR = 0.05
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One setting, or the reward at the end; its ticks are (y, text)."""
+    """The axis of one setting, or of the final reward; ticks are (y, text)."""
 
     title: str
     x: float
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Parallel:
-    """A line per member that ended, through its value of each setting to its held-out reward; higher is more."""
+    """A line per finished member through its value of each setting to its held-out reward; larger values are higher."""
 
     axes: list[Axis]
     lines: list[Line]
@@ -44,7 +44,7 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Member:
-    """A member that ended: its values by setting, as text, and its held-out reward."""
+    """A finished member: its values by setting as text, and its held-out reward."""
 
     number: int
     values: Mapping[str, str]
@@ -54,10 +54,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Weight:
-    """The share of the order of rewards that a setting explains by itself, 0 to 1, and the p-value of none at all.
+    """Share of the reward ranking that one setting explains, 0 to 1, with the p-value of no effect.
 
-    Of numbers it is the square of Spearman's rank correlation, with its `sign`; of other values the epsilon squared of
-    the Kruskal-Wallis test.
+    For numbers it is the square of Spearman's rank correlation, with its `sign`; for other values the epsilon squared
+    of the Kruskal-Wallis test.
     """
 
     title: str
@@ -71,7 +71,7 @@ class Weight:
 
 
 def parallel(members: Sequence[Member], titles: Mapping[str, str]) -> Parallel:
-    """Of at least one member; `titles` are of the settings, by field, in order."""
+    """Return the plot of at least one member; `titles` are the settings' titles by field, in order."""
     fields = [*titles, ""]
     step = (WIDTH - 2 * SIDE) / max(1, len(fields) - 1)
     places = {field: heights([text_of(one, field) for one in members]) for field in fields}
@@ -98,7 +98,7 @@ def text_of(one: Member, field: str) -> str:
 
 
 def heights(values: Sequence[str]) -> dict[str, float]:
-    """Where each value lies, the greatest at the top."""
+    """Return the y position of each value, the largest at the top."""
     across = placed(values)
     low, high = min(across.values()), max(across.values())
     return {
@@ -108,7 +108,7 @@ def heights(values: Sequence[str]) -> dict[str, float]:
 
 
 def ticks(places: Mapping[str, float]) -> list[tuple[float, str]]:
-    """As many as do not run into each other."""
+    """Return as many ticks as fit without overlap."""
     kept: list[tuple[float, str]] = []
     for value, at in sorted(places.items(), key=lambda item: item[1]):
         if not kept or at - kept[-1][0] >= APART:
@@ -117,7 +117,7 @@ def ticks(places: Mapping[str, float]) -> list[tuple[float, str]]:
 
 
 def weights(members: Sequence[Member], titles: Mapping[str, str]) -> list[Weight]:
-    """The setting that explains most first; none of fewer than ENOUGH members, or of a setting with one value."""
+    """Return the weights, largest first; none for fewer than ENOUGH members or a setting with one value."""
     if len(members) < ENOUGH or len({one.reward for one in members}) < 2:
         return []
     found = [weight(title, members, field) for field, title in titles.items() if varies(members, field)]
@@ -129,7 +129,7 @@ def varies(members: Sequence[Member], field: str) -> bool:
 
 
 def weight(title: str, members: Sequence[Member], field: str) -> Weight:
-    from scipy.stats import kruskal, spearmanr  # half a second that only this picture pays
+    from scipy.stats import kruskal, spearmanr  # the import takes 0.5 s
 
     texts, rewards = [one.values.get(field, "") for one in members], [one.reward for one in members]
     numbers = [as_number(text) for text in texts]

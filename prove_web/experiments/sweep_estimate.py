@@ -1,4 +1,4 @@
-"""What a sweep will take before it is launched: each of its runs, all together, and when the last would be done."""
+"""Estimate of a sweep before launch: cost per run and in total, and when the last run would finish."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .sweep_form import Planned
 
 @dataclass(frozen=True)
 class Taken:
-    """What one member takes: seconds at most, `known` where a run like it tells them; tokens; bytes of memory.
+    """Estimate for one member: seconds (an upper bound unless `known` from a similar run), tokens, and memory in bytes.
 
-    `tight` is a member that needs more memory than the workers have.
+    `tight` marks a member that needs more memory than the workers have.
     """
 
     varied: Mapping[str, str]
@@ -37,7 +37,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Outlook:
-    """`done` is in seconds from now, None where it cannot be told, and then `why`; `before` jobs wait already."""
+    """Estimate of the whole sweep; `done` is in seconds from now, or None with the reason in `why`.
+
+    `before` is the number of queued jobs ahead.
+    """
 
     members: tuple[Taken, ...]
     before: int
@@ -50,7 +53,7 @@ class Outlook:
         return sum(one.seconds for one in self.members)
 
     @property
-    def is_known(self) -> bool:
+    def known(self) -> bool:
         return all(one.known for one in self.members)
 
     @property
@@ -68,7 +71,7 @@ class Outlook:
 
 
 def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
-    """Of members whose forms are valid; the queries are as many for a hundred of one policy as for one."""
+    """Estimate members with valid forms; the number of queries does not grow with the number of members."""
     folders: dict[str, Path | None] = {}
     there: dict[str, tuple[float | None, bool]] = {}
     runs: dict[str, list[Run]] = {}
@@ -105,7 +108,7 @@ def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | N
 
 
 def queued(planned: Sequence[Planned], members: Sequence[Taken], there: Sequence[Worker]) -> Outlook:
-    """The members behind all that waits now, each as soon as a worker is free."""
+    """Simulate the queue: members follow the jobs already queued, each on the next free worker."""
     jobs = Job.objects.select_related("after").defer("result")
     waiting = of_queue("training", jobs.waiting())
     working = of_queue("training", jobs.filter(state__in=AT_WORK))
@@ -121,5 +124,5 @@ def queued(planned: Sequence[Planned], members: Sequence[Taken], there: Sequence
 
 
 def job_of(one: Planned) -> Job:
-    """The job that a member would have; it is not kept."""
+    """Return an unsaved job for the member."""
     return Job(kind=KIND_OF_JOB[one.form.cleaned_data["kind"]], spec=one.form.spec, state=State.QUEUED)

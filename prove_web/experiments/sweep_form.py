@@ -1,4 +1,4 @@
-"""The form of a sweep: which settings vary and how; each of its members is a launch form that has to be valid."""
+"""Sweep form: the varied settings and the method; each member must be a valid launch form."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .models import Sweep
 from .reward_fields import ABLATIONS
 from .search_space import MOST, BadSpace, Member, drawn, grid, parse
 
-ROWS = 4  # settings that may vary at once
-NEVER = {"name", "recipe", "base", *EVALUATE}  # these tell runs apart, fill others in, or come after
+ROWS = 4  # maximum number of varied settings
+NEVER = {"name", "recipe", "base", *EVALUATE}  # identifiers, presets and benchmarks cannot vary
 VARIABLE = {
     name: str(field.label or name.capitalize()) for name, field in RunForm.base_fields.items() if name not in NEVER
 }
@@ -26,12 +26,12 @@ PRESETS = {
     "ablations": ("Reward ablations", {"reward_preset": ", ".join(ABLATIONS)}),
     "seeds": ("Seeds", {"seed": "0, 1, 2"}),
 }
-MOST_TOLD = 5  # members whose faults are told
+MOST_TOLD = 5  # members whose errors are shown
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A member that is to be: what tells it from the others, and its launch form."""
+    """A planned member: its varied settings and its launch form."""
 
     varied: Member
     form: RunForm
@@ -80,7 +80,7 @@ class SweepForm(forms.Form):
         return given
 
     def chosen(self) -> Iterator[tuple[str, str]]:
-        """The settings that vary, as they were typed."""
+        """Yield the varied settings as typed."""
         seen = set()
         for row in range(1, ROWS + 1):
             field, values = self.cleaned_data.get(f"field_{row}", ""), self.cleaned_data.get(f"values_{row}", "")
@@ -95,12 +95,12 @@ class SweepForm(forms.Form):
             self.add_error("field_1", "Choose at least one setting to vary.")
 
     def row_of(self, field: str) -> str | None:
-        """The field of this form that says which values a setting takes; None for the whole form."""
+        """Return the form field with the values of a setting; None for the whole form."""
         rows = (row for row in range(1, ROWS + 1) if field and self.cleaned_data.get(f"field_{row}") == field)
         return next((f"values_{row}" for row in rows), None)
 
     def members(self, space: dict[str, str]) -> list[Member]:
-        """Raises BadSpace."""
+        """Return the members of the space. Raises BadSpace."""
         whole = {name for name, field in RunForm.base_fields.items() if type(field) is forms.IntegerField}  # no float
         parsed = {field: parse(field, text, field in whole) for field, text in space.items()}
         if self.cleaned_data["method"] == Sweep.Method.GRID:
@@ -108,7 +108,7 @@ class SweepForm(forms.Form):
         return drawn(parsed, self.cleaned_data["budget"], self.cleaned_data["seed"])
 
     def plan(self, members: list[Member]) -> None:
-        """A launch form for each member; what is wrong with one is told by field and value."""
+        """Build a launch form for each member; report its errors by field and value."""
         offer, told = Offer.of(self.project), dict[str, None]()
         for varied in members:
             form = RunForm(self.project, {**self.data_of_runs.dict(), **self.typed(varied), "name": "x"}, offer=offer)
@@ -121,7 +121,7 @@ class SweepForm(forms.Form):
             self.add_error(None, " ".join([*told][:MOST_TOLD]) + more)
 
     def typed(self, varied: Member) -> Member:
-        """As the launch form takes it: a data set is known to people by its number."""
+        """Return the values in launch form format, with datasets identified by primary key instead of number."""
         if (number := varied.get("dataset", "")).isdecimal() and len(number) < 10:
             found = usable(self.project).filter(number=int(number)).first()
             return {**varied, "dataset": str(found.pk) if found else ""}
@@ -129,7 +129,7 @@ class SweepForm(forms.Form):
 
     @property
     def base(self) -> RunForm:
-        """The launch form of what all members share, as it was typed, with what is wrong in it."""
+        """Return the launch form of the shared settings as typed, with their errors."""
         typed = self.data_of_runs.dict()
         if not self.planned:
             return RunForm(self.project, initial=typed)
@@ -141,13 +141,13 @@ class SweepForm(forms.Form):
 
 
 def name_of(sweep: str, varied: Member) -> str:
-    """What a member is called: by its sweep and by what is different in it, as far as that fits."""
+    """Return a member's name: the sweep's name and the varied settings, truncated to 80 characters."""
     text = f"{sweep}: " + ", ".join(f"{VARIABLE[field].lower()} {value}" for field, value in varied.items())
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def rows_of(preset: str) -> dict[str, str]:
-    """A preset as the first rows of the form."""
+    """Return a preset as initial values of the form."""
     title, space = PRESETS[preset]
     rows = {"name": title}
     for row, (field, values) in enumerate(space.items(), 1):

@@ -1,4 +1,4 @@
-"""Pages of sweeps: the list, launching one, how its members stand, and stopping them all."""
+"""Sweep pages: list, launch form, results, and stopping all members."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def sweeps(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def sweep_new(request: ProjectRequest) -> HttpResponse:
-    """A POST with `fill` launches nothing: it fills a preset or a recipe in, or shows the members as they would be."""
+    """Show the sweep form or launch a sweep.
+
+    A POST with `fill` launches nothing: it applies a preset, or shows the planned members.
+    """
     if request.method != "POST":
         form, base = (
             SweepForm(request.project, initial=first(request)),
@@ -65,7 +68,7 @@ def sweep_new(request: ProjectRequest) -> HttpResponse:
     form, sweep = SweepForm(request.project, request.POST), None
     if not fill:
         with transaction.atomic():
-            lock_active_project(request.project)  # so what the form finds there is there when the runs are launched
+            lock_active_project(request.project)  # so that validated objects still exist when the runs are launched
             sweep = launch_all(request.project, request.user, form) if form.is_valid() else None
     if sweep:
         messages.success(request, f"Sweep {sweep.number}: {len(form.planned)} runs queued.")
@@ -91,13 +94,13 @@ def base_of(request: ProjectRequest) -> RunForm:
 
 
 def first(request: ProjectRequest) -> dict[str, Any]:
-    """`?preset=` begins with one of the presets."""
+    """Return initial values; `?preset=` selects a preset."""
     name = request.GET.get("preset", "")
     return {"name": f"Sweep {next_number(request.project)}"} | (rows_of(name) if name in PRESETS else {})
 
 
 def refilled(data: Any, fill: str) -> dict[str, Any]:
-    """What was typed of the sweep, with a preset's rows in the place of the first ones if that was asked for."""
+    """Return the submitted sweep values, with a requested preset applied."""
     kept = {name.removeprefix("sweep-"): value for name, value in data.items() if name.startswith("sweep-")}
     preset = data.get("preset", "")
     return kept | (rows_of(preset) if fill == "preset" and preset in PRESETS else {})
@@ -130,7 +133,7 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
 
 
 def summary(members: list[Run]) -> list[tuple[str, str, int]]:
-    """How many members are in each state, in the order in which a job goes through them."""
+    """Return the number of members per job state, in the order of the states."""
     counts = Counter(run.job.state for run in members)
     return [(value, label, counts[value]) for value, label in State.choices]
 
@@ -150,7 +153,7 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
 
 
 def build_analysis(sweep: Sweep, members: list[Run], best: Run | None) -> dict[str, Any]:
-    """What the members that ended say of the settings, and where up to twenty of them, the best first, are compared."""
+    """Return the analysis of finished members, and a link that compares the best of them (at most twenty)."""
     ended, titles = ended_of(sweep, members, best), titles_of(sweep)
     ranked = sorted(ended, key=lambda one: -one.reward)
     chosen = [one.number for one in ranked][:MOST_COMPARED] or [run.number for run in members][:MOST_COMPARED]
@@ -167,7 +170,7 @@ def build_analysis(sweep: Sweep, members: list[Run], best: Run | None) -> dict[s
 @in_project(Action.LAUNCH)
 @require_POST
 def sweep_stop(request: ProjectRequest, sweep: int) -> HttpResponse:
-    """Ask every member that is not over to stop: after its step, with a checkpoint, or now."""
+    """Stop every active member, after its step with a checkpoint or immediately."""
     found, level = sweep_of(request.project, sweep), request.POST.get("level")
     if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
         messages.error(request, "Unknown stop level. Choose after_step or now.")

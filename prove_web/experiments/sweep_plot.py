@@ -1,4 +1,4 @@
-"""A sweep's picture: the final held-out reward of its members against each setting that varies."""
+"""Sweep plots: final held-out reward of the members against each varied setting."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 360, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 30
 MARGIN = 0.08  # of the range of rewards, above and below
-LONGEST = 18  # letters of a tick
-LETTER, APART = 5.5, 10  # how wide a letter is, and how far ticks are kept apart
-LOG = 50  # numbers that lie this many times apart are drawn by their logarithms
+LONGEST = 18  # characters of a tick
+LETTER, APART = 5.5, 10  # width of a character and minimum gap between ticks, in pixels
+LOG = 50  # numbers whose ratio reaches this are placed on a log scale
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Plot:
-    """Dots and ticks in a box of WIDTH by HEIGHT; `start_y` is where the mean reward before training lies."""
+    """Dots and ticks in a box of WIDTH by HEIGHT; `start_y` is the mean reward before training."""
 
     title: str
     dots: list[Dot]
@@ -58,7 +58,7 @@ class Ended:
 
 
 def plot(title: str, members: Sequence[Ended]) -> Plot:
-    """Of at least one member."""
+    """Return the plot of at least one member."""
     start = sum(member.before for member in members) / len(members)
     rewards = [*(member.after for member in members), start]
     low, high = min(rewards), max(rewards)
@@ -78,7 +78,7 @@ def plot(title: str, members: Sequence[Ended]) -> Plot:
 
 
 def placed(values: Sequence[str]) -> dict[str, float]:
-    """Where each value lies: numbers by size, or by logarithm where they lie far apart; others side by side."""
+    """Return the x position of each value: numbers linearly or on a log scale, other values evenly spaced."""
     distinct = list(dict.fromkeys(values))
     numbers = {value: number for value in distinct if (number := as_number(value)) is not None}
     if len(numbers) < len(distinct):
@@ -106,7 +106,7 @@ def as_number(text: str) -> float | None:
 
 
 def thinned(places: dict[str, float]) -> list[tuple[str, float]]:
-    """Ticks that do not run into each other."""
+    """Return the ticks that fit without overlap."""
     kept: list[tuple[str, float]] = []
     for value, at in sorted(places.items(), key=lambda item: item[1]):
         if not kept or at - kept[-1][1] >= (breadth(value) + breadth(kept[-1][0])) / 2 + APART:
@@ -115,7 +115,7 @@ def thinned(places: dict[str, float]) -> list[tuple[str, float]]:
 
 
 def breadth(text: str) -> float:
-    """About how wide a tick's text is drawn."""
+    """Return the approximate width of a tick's text."""
     return LETTER * min(len(text), LONGEST)
 
 

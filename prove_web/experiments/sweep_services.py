@@ -1,4 +1,4 @@
-"""Sweeps as pages and programs use them: launched whole or not at all, with their members, and stopped."""
+"""Sweep operations shared by pages and API: atomic launch, members, and stopping."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sweep_form import VARIABLE, SweepForm, name_of
 
 
 def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
-    """Sweeps with how many members they have, are done, failed or at work, and the best held-out reward of one."""
+    """Annotate sweeps with their numbers of members (total, done, failed, active) and best held-out reward."""
     after = json_number("after", KeyTransform("sampled", "members__job__result"))
     return (
         rows.select_related("created_by", "project__organisation")
@@ -40,7 +40,7 @@ def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
 
 
 def sweep_of(project: Project, number: int) -> Sweep:
-    """Raises Http404."""
+    """Return the sweep with this number. Raises Http404."""
     found: Sweep = get_object_or_404(Sweep.objects.select_related("created_by"), project=project, number=number)
     found.project = project
     return found
@@ -48,8 +48,8 @@ def sweep_of(project: Project, number: int) -> Sweep:
 
 @transaction.atomic
 def launch_all(project: Project, user: User, form: SweepForm) -> Sweep:
-    """The sweep of a valid form and all its members, or nothing."""
-    lock_active_project(project)  # two people at once get two numbers
+    """Create the sweep of a valid form with all its members, atomically."""
+    lock_active_project(project)  # so that concurrent launches get different numbers
     given = form.cleaned_data
     random = given["method"] == Sweep.Method.RANDOM
     sweep = Sweep.objects.create(
@@ -73,7 +73,7 @@ def next_number(project: Project) -> int:
 
 
 def members_of(sweep: Sweep) -> list[Run]:
-    """Its runs in order, each with the held-out reward `before` and `after` it."""
+    """Return the sweep's runs in order, each with its held-out reward `before` and `after` training."""
     rows = measured(sweep.members.all()).annotate(before=sampled("before"), after=sampled("after"))
     return list(rows.order_by("number"))
 
@@ -83,7 +83,7 @@ def best_of(members: Sequence[Run]) -> Run | None:
 
 
 def ended_of(sweep: Sweep, members: Sequence[Run], best: Run | None) -> list[Member]:
-    """The members that have a held-out reward, with their values as people read them."""
+    """Return the members that have a held-out reward, with display values of their settings."""
     return [
         Member(
             run.number,
@@ -97,12 +97,12 @@ def ended_of(sweep: Sweep, members: Sequence[Run], best: Run | None) -> list[Mem
 
 
 def titles_of(sweep: Sweep) -> dict[str, str]:
-    """The settings that vary, as people call them."""
+    """Return the titles of the varied settings."""
     return {field: VARIABLE.get(field, field) for field in sweep.space}
 
 
 def stop_all(sweep: Sweep, level: str) -> int:
-    """Ask every member that is not over to stop; how many those are."""
+    """Stop every active member and return their number."""
     active = [run.job for run in sweep.members.select_related("job").exclude(job__state__in=ENDED)]
     for job in active:
         request_stop(job, level)

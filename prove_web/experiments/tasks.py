@@ -1,4 +1,4 @@
-"""What pages about runs have done on the queue `files`."""
+"""Celery tasks of runs, on the queue `files`."""
 
 from __future__ import annotations
 

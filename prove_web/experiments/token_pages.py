@@ -1,4 +1,4 @@
-"""The tokens of one rollout, on request: what the model wrote with its log-probabilities, and what it was shown."""
+"""Tokens of one rollout, loaded on request: generated tokens with log-probabilities, and observation tokens."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from training_worker.prove.store.tokens import Token, TokenRow
 from .detail import run_of
 from .rollouts import NoRollouts, tokens_of
 
-AT_ONCE = 2_000  # tokens in one fragment
-LIKELY = (0.9, 0.5, 0.1)  # where one shade ends and the next begins
+AT_ONCE = 2_000  # tokens per fragment
+LIKELY = (0.9, 0.5, 0.1)  # probability limits between the shades
 
 
 @dataclass(frozen=True)
 class TokenDisplay:
-    """A token as the page shows it; `shade` is 0 for what was almost certain, 3 for what was a surprise."""
+    """A token for display; `shade` is 0 for a nearly certain token, 3 for a surprising one."""
 
     token: Token
     probability: float | None
@@ -35,14 +35,14 @@ class TokenDisplay:
 
     @property
     def text(self) -> str:
-        """With a mark for the end of a line, which is a token like any other."""
+        """Return the text with a mark at line ends, because a newline is a token too."""
         return self.token.text.replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n")
 
 
 @in_project(Action.VIEW)
 @require_safe
 def tokens(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
-    """A fragment; `?after=` goes on where another ended."""
+    """Return a fragment of tokens; `?after=` continues after an earlier fragment."""
     found = run_of(request.project, run)
     try:
         row = tokens_of(found, step, index)
@@ -55,7 +55,7 @@ def tokens(request: ProjectRequest, run: int, step: int, index: int) -> HttpResp
 
 
 def part(row: TokenRow, after: int) -> dict[str, Any]:
-    """Some of a rollout's tokens; with the first of them, the prompt and what all add up to."""
+    """Return a range of a rollout's tokens; the first range also has the prompt and the totals."""
     spoken = [token for token in row.completion if token.model and token.logprob is not None]
     return {
         "after": after,
@@ -71,7 +71,7 @@ def part(row: TokenRow, after: int) -> dict[str, Any]:
 
 
 def any_recorded(tokens: Sequence[Token]) -> bool:
-    """Whether the run recorded what its tokens were trained with; older runs did not."""
+    """Return whether the run recorded the tokens' advantages; older runs did not."""
     return any(token.advantage is not None for token in tokens)
 
 
@@ -80,7 +80,7 @@ def display_token(token: Token) -> TokenDisplay:
 
 
 def explain_missing(config: dict[str, Any]) -> str:
-    """Why there are none, and how another run keeps them."""
+    """Return why no tokens are stored, and which setting stores them."""
     keeps = config.get("keep_tokens", "last")
     which = {"none": "no step", "all": "every step"}.get(keeps, "the newest step only")
     return f"The tokens of this step are not stored: this run stores tokens of {which} (keep_tokens)."

@@ -1,4 +1,4 @@
-"""What became of the calls of a run, by tool: the numbers behind the heat map."""
+"""Call outcomes of a run by tool, as shown in the heat map."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .models import Run
 from .rollout_index import NONE_OFFERED, Counts
 from .tools import server_of
 
-PART = 10  # the first and the last tenth of the steps are a click away
+PART = 10  # a tenth of the steps, for the preset ranges
 TITLES = {
     "succeeded": "Succeeded",
     "arguments": "Wrong arguments",
@@ -23,12 +23,12 @@ TITLES = {
     "untried": "Not called",
 }
 NOT_A_TOOL = "no tool by that name"
-FEWEST = 1  # chances a tool must have had to be offered for more data
+FEWEST = 1  # chances required for a tool to be suggested for more data
 
 
 @dataclass(frozen=True)
 class Range:
-    """Steps from `first` to `last`, both included."""
+    """Steps from `first` to `last`, inclusive."""
 
     first: int
     last: int
@@ -39,9 +39,10 @@ class Range:
 
 @dataclass(frozen=True)
 class Cell:
-    """One outcome of one tool: how often, its share of the tool's chances, and that share in the steps before.
+    """One outcome of one tool: its count, its share of the tool's chances, and that share in the comparison steps.
 
-    A share is None where there was no chance; `before` too where nothing is compared. `tool` is "" of a whole server.
+    A share is None where there was no chance; `before` is also None without a comparison. `tool` is "" for a whole
+    server.
     """
 
     tool: str
@@ -61,7 +62,10 @@ class Cell:
 
     @property
     def description(self) -> str:
-        """The cell in words. Made here, since a template takes ten times as long for the 2,000 cells of all tools."""
+        """Return the cell in words.
+
+        It is built here because a template takes ten times as long for the 2,000 cells of all tools.
+        """
         words = "no chance in these steps"
         if self.share is not None:
             words = f"{self.count:,} of {self.of:,} chances, {share_text(self.share)}"
@@ -70,13 +74,16 @@ class Cell:
 
     @property
     def asks(self) -> str:
-        """The words that find its rollouts (search.py)."""
+        """Return the search query that finds the cell's rollouts (search.py)."""
         return f"untried:{self.tool}" if self.outcome == "untried" else f"tool:{self.tool} outcome:{self.outcome}"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A tool, or all tools of a server. `counts`, and `before` unless it is (), are in the order of OUTCOMES."""
+    """Counts of a tool, or of all tools of a server.
+
+    `counts` and a nonempty `before` are in the order of OUTCOMES.
+    """
 
     tool: str
     server: str
@@ -85,7 +92,7 @@ class Line:
 
     @property
     def chances(self) -> int:
-        """The calls of the tool, and the rollouts that needed it and never called it."""
+        """Return the calls of the tool plus the rollouts that needed it and never called it."""
         return sum(self.counts)
 
     @property
@@ -98,7 +105,7 @@ class Line:
 
     @property
     def lacking(self) -> float:
-        """The share of chances in which it did not succeed; 0 without any."""
+        """Return the share of chances in which the tool did not succeed; 0 without chances."""
         return 1 - self.counts[0] / self.chances if self.chances else 0.0
 
     @property
@@ -115,14 +122,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """A server's line over those of its tools."""
+    """A server's total line and the lines of its tools."""
 
     whole: Line
     lines: list[Line]
 
 
 def share_text(value: float | None) -> str:
-    """`12.5 %`; a dash for None."""
+    """Format a share as `12.5 %`; a dash for None."""
     return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
 
 
@@ -131,13 +138,13 @@ def part(count: int, of: int) -> float | None:
 
 
 def tenth(steps: Range, *, last: bool = False) -> Range:
-    """The first or the last tenth of these steps, one step at least."""
+    """Return the first or last tenth of these steps, at least one step."""
     size = max(1, (steps.last - steps.first + 1) // PART)
     return Range(steps.last - size + 1, steps.last) if last else Range(steps.first, steps.first + size - 1)
 
 
 def counts_in(run: Run, steps: Range) -> Counts:
-    """What became of the calls of these steps, by tool; steps that are not counted yet are left out."""
+    """Return the outcome counts of these steps by tool; steps not counted yet are omitted."""
     told = run.kept.filter(outcomes__isnull=False, step__gte=steps.first, step__lte=steps.last)
     return summed(told.values_list("outcomes", flat=True).iterator())
 
@@ -153,7 +160,7 @@ def summed(told: Iterable[Mapping[str, Sequence[int]]]) -> Counts:
 
 
 def lines_of(now: Counts, before: Counts | None, servers: Iterable[str]) -> list[Line]:
-    """A line for every tool of these servers, as the catalogue has them, and for every other that is told of."""
+    """Return a line for every tool in these servers' catalogues, and for every other tool with counts."""
     order = [tool for server in servers for tool in SERVERS[server].tools]
     names = dict.fromkeys([*order, *sorted(now), *sorted(before or ())])
     none = [0] * len(OUTCOMES)
@@ -169,7 +176,10 @@ def lines_of(now: Counts, before: Counts | None, servers: Iterable[str]) -> list
 
 
 def narrowed(lines: Iterable[Line], *, server: str = "", words: str = "", seen: bool = True) -> list[Line]:
-    """Of one server, with these words in its name, and only what was needed or called."""
+    """Return the lines of one server whose tool name contains all words.
+
+    `seen` omits tools that were neither needed nor called.
+    """
     return [
         line
         for line in lines
@@ -180,7 +190,7 @@ def narrowed(lines: Iterable[Line], *, server: str = "", words: str = "", seen: 
 
 
 def sections(lines: Iterable[Line], sort: str) -> list[Section]:
-    """By server, each with its tools; both sorted alike."""
+    """Group the lines by server; servers and their tools have the same order."""
     found: dict[str, list[Line]] = {}
     for line in lines:
         found.setdefault(line.server, []).append(line)
@@ -190,15 +200,15 @@ def sections(lines: Iterable[Line], sort: str) -> list[Section]:
 
 
 def sum_server_lines(server: str, lines: Sequence[Line]) -> Line:
-    """All tools of a server as one."""
+    """Return the total of a server's tools."""
     before = tuple(map(sum, zip(*(line.before for line in lines), strict=True)))
     return Line("", server, tuple(map(sum, zip(*(line.counts for line in lines), strict=True))), before)
 
 
 def ordered(lines: list[Line], sort: str) -> list[Line]:
-    """By `tool`, `chances`, an outcome's share, or `change-` and an outcome; a minus before it: the largest first.
+    """Sort by `tool`, `chances`, an outcome's share, or `change-` and an outcome; a leading minus sorts descending.
 
-    Otherwise as they are. What has no value comes last either way.
+    Other values keep the order. Lines without a value come last in both directions.
     """
     name = sort.removeprefix("-")
     if name == "tool":
@@ -222,6 +232,6 @@ def value_of(name: str) -> Callable[[Line], Any] | None:
 
 
 def worst(lines: Iterable[Line], most: int) -> list[str]:
-    """The tools that most rollouts lack: by how many chances were missed."""
+    """Return the tools with the most missed chances."""
     known = [line for line in lines if line.server and line.chances >= FEWEST and line.lacking]
     return [line.tool for line in sorted(known, key=lambda line: -line.lacking * line.chances)[:most]]

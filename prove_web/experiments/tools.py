@@ -1,4 +1,4 @@
-"""The calls of a run by tool: how many, how many failed, and how that changed since the first tenth of its steps."""
+"""Tool calls of a run: count, failures, and the change of the failure rate since the first tenth of the steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .chance import Difference, of_scores
 from .detail import run_of
 from .models import Run
 
-PART = 10  # the first and the newest tenth of the steps are compared
+PART = 10  # the first and the last tenth of the steps are compared
 COLUMNS = (
     ("tool", "Tool"),
     ("server", "Server"),
@@ -32,7 +32,7 @@ COLUMNS = (
     ("change", "Change"),
 )
 DEFAULT = "-failures"
-WORST = 5  # tools that more data is offered for at once
+WORST = 5  # worst tools offered for additional data
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Tool:
 
     @property
     def tone(self) -> str:
-        """Whether it fails less or more often than at first, beyond chance."""
+        """Return good or bad where the change of the failure rate is significant, else even."""
         return self.moved.tone("less") if self.moved else "even"
 
 
@@ -77,14 +77,14 @@ class Count:
         return self.failures[name] / self.calls[name] if self.calls.get(name) else None
 
     def against(self, other: Count, name: str) -> Difference | None:
-        """The failure rate less another's, with its interval; None where one of them did not call the tool."""
+        """Return the difference of the failure rate from another's with its interval; None if either has no calls."""
         scores = [wilson(one.rate(name) or 0.0, one.calls.get(name, 0)) for one in (other, self)]
         count = min(one.calls.get(name, 0) for one in (other, self))
         return of_scores(scores[0], scores[1], count) if scores[0] and scores[1] else None
 
 
 def tools_of(run: Run) -> list[Tool]:
-    """A line for every tool that was called, and for what was no call of an offered tool."""
+    """Return a line for every called tool, including names that are not tools."""
     stored = run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True)
     told = [one for one in stored if readable_metric(TOOLS, one)]
     size = max(1, len(told) // PART)
@@ -115,7 +115,7 @@ def server_of(tool: str) -> str:
 
 
 def ordered(tools: list[Tool], sort: str) -> list[Tool]:
-    """Sorted by a column, the largest first with a minus before its name; what has no value comes last either way."""
+    """Sort by a column, descending with a leading minus; missing values come last in both directions."""
     name = sort.removeprefix("-")
     value: Callable[[Tool], Any] = lambda tool: getattr(tool, name)  # noqa: E731
     known = [tool for tool in tools if value(tool) is not None]
@@ -127,7 +127,7 @@ def ordered(tools: list[Tool], sort: str) -> list[Tool]:
 @in_project(Action.VIEW)
 @require_safe
 def run_tools(request: ProjectRequest, run: int) -> HttpResponse:
-    """The table as a page; to htmx the table alone. `?sort=-calls`."""
+    """Show the tool table; for htmx only the table. `?sort=-calls`."""
     found, sort = run_of(request.project, run), request.GET.get("sort", DEFAULT)
     if sort.removeprefix("-") not in dict(COLUMNS):
         sort = DEFAULT
@@ -145,7 +145,7 @@ def run_tools(request: ProjectRequest, run: int) -> HttpResponse:
 
 
 def column(key: str, title: str, sort: str) -> dict[str, str]:
-    """A column's heading: how it is sorted now, and what a click sorts by."""
+    """Return a column heading: current sort direction, and the sort key of a click."""
     now = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
     first, second = (key, f"-{key}") if key in ("tool", "server") else (f"-{key}", key)
     return {"key": key, "title": title, "now": now, "next": second if sort == first else first}

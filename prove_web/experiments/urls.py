@@ -1,4 +1,4 @@
-"""The addresses of runs, beneath /<organisation>/<project>/."""
+"""URLs of runs under /<organisation>/<project>/."""
 
 from django.urls import path
 

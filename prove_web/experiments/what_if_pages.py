@@ -1,4 +1,4 @@
-"""The page that runs a stored rollout again without one of its calls, or with another in its place."""
+"""The page that replays a stored rollout with one call removed or replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rollouts import NoRollouts, examples_of, rollout_of
 @in_project(Action.VIEW)
 @require_http_methods(["GET", "POST"])
 def rollout_what_if(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
-    """What a rollout would have earned without a call, or with another in its place."""
+    """Show the reward of a rollout with one call removed or replaced."""
     found, back = run_of(request.project, run), reverse("rollout", args=[*request.project.path, run, step, index])
     if request.method == "GET":
         return redirect(back)

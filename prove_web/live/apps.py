@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class LiveConfig(AppConfig):
-    """Jobs, what they report, and the sockets that pass it on."""
+    """Jobs, their events, and the WebSockets that deliver them."""
 
     name = "prove_web.live"
     label = "live"

@@ -1,4 +1,4 @@
-"""The socket behind every page: it follows jobs, projects, sessions and trajectories, and tells what one may see."""
+"""The WebSocket of every page: subscriptions to jobs, projects, sessions and trajectories, with permission checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .socket_permissions import Topic, permitted
 NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
 LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
-PATIENCE = 5.0  # seconds that a browser has to take a message
+PATIENCE = 5.0  # seconds for a browser to accept a message
 UNSEEN = "This job, project, session or trajectory does not exist, or you have no access to it."
 UNCLEAR = (
     'Send {"subscribe": {"job": "<id>", "after": <number>}}, {"subscribe": {"project": <id>}}, '
@@ -27,10 +27,10 @@ UNCLEAR = (
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """See docs/architecture.md for what is said on it."""
+    """The live WebSocket; see docs/architecture.md for the protocol."""
 
     rule = "project: view"
-    channel_layer_alias = ""  # none of its own: the hub listens for all sockets, on one connection
+    channel_layer_alias = ""  # unused: the hub receives for all sockets on one connection
 
     async def connect(self) -> None:
         self.topics: set[Topic] = set()
@@ -63,12 +63,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.say({"error": UNSEEN})
 
     async def shut_out(self, topic: Topic) -> None:
-        """The person may no longer see it."""
+        """Report that the user no longer has access to the topic."""
         self.topics.discard(topic)
         await self.say({"error": UNSEEN})
 
     async def signed_out(self) -> None:
-        """The person signed out, in another tab or from another place: the page asks to sign in again."""
+        """Close the socket after the session ended elsewhere; the page then asks the user to sign in."""
         self.topics.clear()
         await self.close(NOT_SIGNED_IN)
 
@@ -76,7 +76,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.deliver(json.dumps(message))
 
     async def deliver(self, text: str) -> None:
-        """Send to a browser that takes it; one that sleeps is left, and comes back by its cursor."""
+        """Send to the browser, or close the socket if it does not accept; it reconnects with its cursor."""
         try:
             async with asyncio.timeout(PATIENCE):
                 await self.send(text)
@@ -86,7 +86,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 def read(text: str | None) -> tuple[Topic, int]:
-    """The topic and the cursor of a subscription. Raises ValueError for anything else."""
+    """Parse a subscription into topic and cursor. Raises ValueError for anything else."""
     if text is None or len(text.encode()) > LONGEST:
         raise ValueError
     match json.loads(text):
@@ -102,7 +102,7 @@ def read(text: str | None) -> tuple[Topic, int]:
 
 
 def parse_int(number: Any) -> int:
-    """A number that a row may have, as itself or as text. Raises ValueError for anything else."""
+    """Return a valid row id, given as a number or text. Raises ValueError for anything else."""
     if not isinstance(number, int | str) or not 0 <= int(number) < 2**63:
         raise ValueError
     return int(number)

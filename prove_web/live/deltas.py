@@ -1,4 +1,4 @@
-"""What is new about a job, project, live session or trajectory: read from the database, never carried by a hint."""
+"""State and new events of topics, always read from the database rather than taken from hints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEWEST = 20
 
 
 def deltas(job_id: str, cursor: int) -> dict[str, Any] | None:
-    """The job as it stands and its events after the cursor, at most a page of them; None when it is gone."""
+    """Return the job's state and at most a page of events after the cursor; None if it no longer exists."""
     job = Job.objects.not_deleted().select_related("project__organisation").filter(pk=job_id).first()
     if job is None:
         return None
@@ -33,14 +33,16 @@ def deltas(job_id: str, cursor: int) -> dict[str, Any] | None:
 
 
 def newest(project_id: str) -> list[dict[str, Any]]:
-    """A project's newest jobs as they stand."""
+    """Return a project's newest jobs with their state."""
     jobs = Job.objects.not_deleted().filter(project_id=project_id).select_related("project__organisation")
     return [summary(job) for job in jobs[:NEWEST]]
 
 
 def session_now(session_id: str) -> dict[str, Any] | None:
-    """How many calls a live session has, the faults that the next ones meet, and the session in which someone began
-    it again, if any; None when it is gone."""
+    """Return the session's number of calls, its fault injection, and the newest restart of it, if any.
+
+    None if it no longer exists.
+    """
     again = LiveSession.objects.filter(parent=session_id, parent_at=0).order_by("-pk").values_list("pk", flat=True)
     calls = SessionCall.objects.filter(session=session_id).order_by("-position").values_list("position", flat=True)
     for faults in LiveSession.objects.filter(pk=session_id).values_list("faults", flat=True):
@@ -49,7 +51,7 @@ def session_now(session_id: str) -> dict[str, Any] | None:
 
 
 def trajectory_now(trajectory_id: str) -> dict[str, Any]:
-    """A stamp that is another one once somebody commented; what they said is asked for by who may see it."""
+    """Return a stamp that changes with every comment; the comments themselves are fetched with permission checks."""
     said = Comment.objects.filter(trajectory=trajectory_id).aggregate(
         Max("pk"), Max("edited_at"), Max("resolved_at"), Count("resolved_at"), Count("removed_at")
     )

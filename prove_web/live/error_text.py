@@ -1,9 +1,9 @@
-"""What people are told of a fault of ours; its traceback is for the log of whoever runs the site."""
+"""Error text shown to users for internal errors; the traceback goes to the site's log."""
 
 from __future__ import annotations
 
 
 def fault(error: BaseException) -> str:
-    """One sentence without the error's own words, which may hold a path or a secret."""
+    """Return one sentence without the error's message, which may contain a path or a secret."""
     name = type(error).__name__
     return f"Internal error ({name}). The site's log has the details. Tell the site operator, then try again."

@@ -1,4 +1,4 @@
-"""What to do about a job that is not getting on."""
+"""Advice for a job that does not proceed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ELSEWHERE = {
 @dataclass(frozen=True)
 class Advice:
     text: str
-    about: Job | None = None  # another job that it is up to
+    about: Job | None = None  # the job that the advice concerns, if it is another one
 
 
 def advice(job: Job) -> Advice | None:
-    """In words a person can act on; None for a job that needs nothing."""
+    """Return advice that a user can act on; None for a job that needs none."""
     if job.outside:
         return Advice(ELSEWHERE[State(job.state)]) if job.state in ELSEWHERE else None
     again = GOES_ON[Kind(job.kind)]

@@ -1,4 +1,4 @@
-"""What a project's home tells besides its jobs: what to do first, what there is, how the newest run does."""
+"""Project home page: first steps, counts, and the newest run's reward."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CURVE_POINTS = 600
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do first; `done` ticks itself."""
+    """One first step; `done` is determined automatically."""
 
     title: str
     text: str
@@ -29,9 +29,10 @@ class Step:
 
 
 def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
-    """In order, until all are done. What leaves a trace in the project counts for all, a page for who has `seen` it.
+    """Return the steps in order until all are done.
 
-    A page counts in this project alone, and only while there is something of its kind to look at.
+    Steps that leave a trace in the project count for all users; visits to a page count for the user who has `seen` it.
+    A page visit counts only in this project, and only if there is something of its kind to look at.
     """
     path = project.path
 
@@ -65,7 +66,7 @@ def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
 
 
 def counts(project: Project) -> list[dict[str, Any]]:
-    """What there is, each with its page."""
+    """Return the project's counts, each with its page."""
     path = project.path
     found = (
         ("server", "Servers", len(SERVERS), "servers"),
@@ -80,7 +81,7 @@ def counts(project: Project) -> list[dict[str, Any]]:
 
 
 def newest_curve(project: Project) -> dict[str, Any] | None:
-    """The newest run that has begun, and its reward as charts.js reads it; None before there is one."""
+    """Return the newest run with metrics, and its reward chart for charts.js; None if there is none."""
     run = Run.objects.filter(project=project, points__isnull=False).select_related("job").order_by("-number").first()
     if run is None:
         return None
@@ -99,6 +100,6 @@ def newest_curve(project: Project) -> dict[str, Any] | None:
 
 
 def points(table: type[Point] | type[HeldOut], run: Run) -> list[tuple[int, float]]:
-    """The last points of the curve, in order."""
+    """Return the newest points of a series in step order."""
     rows = table.objects.filter(run=run).order_by("-step").values_list("step", "metrics__reward")[:CURVE_POINTS]
     return [(step, reward) for step, reward in reversed(list(rows)) if reward is not None]

@@ -1,7 +1,7 @@
-"""One hub per process: it hears the hints and reads what is new once, for all sockets of the process.
+"""One hub per process that receives hints and reads changes once for all of the process's sockets.
 
-A hint may be dropped on its way (Channels keeps 100 a channel). Everything is read by cursor, and the hub looks by
-itself now and then, so a lost hint, or a broker that was away, costs seconds and no data.
+Hints may be dropped (Channels keeps 100 per channel). Because all data is read by cursor and the hub also polls, a lost
+hint or an unavailable broker delays updates by seconds but loses no data.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .deltas import deltas, newest, session_now, trajectory_now
 from .socket_permissions import Topic, permitted
 
 log = logging.getLogger(__name__)
-LOOK = 3.0  # seconds after which the hub looks without a hint
+LOOK = 3.0  # polling interval in seconds
 KINDS = ("job", "project", "session", "trajectory")
-REST = 0.1  # seconds between two rounds: at most ten redraws a second
-CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
+REST = 0.1  # seconds between rounds: at most ten updates per second
+CHECK_AGAIN = 5.0  # seconds for which a permission check is cached
 
 
 class Listener(Protocol):
@@ -49,37 +49,37 @@ State = Callable[[str], dict[str, Any] | None]
 
 
 class Hub:
-    """What the sockets of this process follow, and how far each of them was told.
+    """The subscriptions of this process's sockets, and the state last sent to each.
 
-    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session
-    and a trajectory, how it stood.
+    That state is, for a job, the cursor and its summary; for a project, its jobs; for a live session and a trajectory,
+    the last message.
     """
 
     def __init__(self) -> None:
         self.told: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
-        self.seen: dict[Topic, tuple[float, set[int]]] = {}  # when it was last asked who may see it, and who may
+        self.seen: dict[Topic, tuple[float, set[int]]] = {}  # time of the last permission check, permitted users
         self.sending: dict[Listener, asyncio.Task[None]] = {}
-        self.missed: dict[Listener, set[Topic]] = {}  # what there was to tell while they were being told something
+        self.missed: dict[Listener, set[Topic]] = {}  # topics that changed while a message was being sent
         self.called = asyncio.Event()
         self.looked = 0.0
         self.layer = get_channel_layer()
         self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.refresh())]
 
     async def close(self) -> None:
-        """End its tasks. The broker's client may swallow a cancellation, so they are cancelled until they end."""
+        """Cancel the tasks until they end, because the broker's client may swallow a cancellation."""
         while left := [task for task in (*self.tasks, *self.sending.values()) if not task.done()]:
             for task in left:
                 task.cancel()
             await asyncio.wait(left, timeout=REST)
 
     def follow(self, topic: Topic, listener: Listener, cursor: int) -> None:
-        """Have a listener told of everything on the topic after the cursor."""
+        """Subscribe a listener to everything on the topic after the cursor."""
         self.told.setdefault(topic, {})[listener] = (cursor, None) if topic[0] == "job" else {}
         self.call(topic)
 
     def leave(self, listener: Listener, topic: Topic | None = None) -> None:
-        """Tell a listener no more of this topic, or of any."""
+        """Unsubscribe a listener from this topic, or from all."""
         for each in [topic] if topic else list(self.told):
             listeners = self.told.get(each, {})
             listeners.pop(listener, None)
@@ -92,7 +92,7 @@ class Hub:
         self.called.set()
 
     async def hear(self) -> None:
-        """Turn hints into topics that are due. Every process hears all hints: they are few and small."""
+        """Turn hints into due topics. Every process receives all hints because they are few and small."""
         channel = ""
         while True:
             try:
@@ -101,9 +101,9 @@ class Hub:
                 while True:
                     self.take(await self.layer.receive(channel))
             except redis.TimeoutError:
-                continue  # no hint for a while; one may have come and gone with the connection
-            except Exception as error:  # whatever it is, what is new is found without hints, only later
-                log.warning("The broker does not answer, looking without it: %s", error)
+                continue  # no hint for a while; one may have been lost with the connection
+            except Exception as error:  # changes are found without hints too, only later
+                log.warning("The broker does not answer; polling the database instead: %s", error)
                 await asyncio.sleep(LOOK)
 
     def take(self, hint: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class Hub:
                 self.call(topic)
 
     async def refresh(self) -> None:
-        """Round after round: bring up to date what is due, and now and then everything."""
+        """Update the due topics in each round, and regularly all topics."""
         clock = asyncio.get_running_loop().time
         while True:
             with suppress(TimeoutError):
@@ -128,12 +128,12 @@ class Hub:
             await asyncio.sleep(REST)
 
     async def leave_signed_out(self) -> None:
-        """Close the sockets of sessions that were ended: one query, however many sockets there are."""
+        """Close the sockets of ended sessions, with one query for all sockets."""
         following = {listener for listeners in self.told.values() for listener in listeners if listener.session}
         try:
             found = await database_sync_to_async(open_ones)({listener.session for listener in following})
-        except Exception:  # a database that is busy or away must not end the hub
-            log.exception("Could not read who is signed in")
+        except Exception:  # a busy or unavailable database must not end the hub
+            log.exception("Could not read which users are signed in")
             return
         for listener in following:
             if listener.session not in found:
@@ -153,11 +153,11 @@ class Hub:
                     await self.tell_state(topic, listeners, session_now)
                 case _:
                     await self.tell_state(topic, listeners, trajectory_now)
-        except Exception:  # a database that is busy or away must not end the hub
-            log.exception("Could not read what is new about %s %s", *topic)
+        except Exception:  # a busy or unavailable database must not end the hub
+            log.exception("Could not read the updates of %s %s", *topic)
 
     async def shut_out(self, topic: Topic) -> None:
-        """Tell no more to those who may not see it any longer; what is gone is told to all who followed it."""
+        """Unsubscribe users who lost access; a deleted topic is reported to all its subscribers."""
         asked, may = self.seen.get(topic, (0.0, set()))
         people = {listener.person for listener in self.told.get(topic, {})}
         if time.monotonic() - asked >= CHECK_AGAIN or not people <= may:
@@ -171,7 +171,7 @@ class Hub:
             await listener.shut_out(topic)
 
     async def tell_job(self, topic: Topic, listeners: dict[Listener, tuple[int, Any]]) -> None:
-        """Read once for all who are equally far: nearly always everyone."""
+        """Read once per distinct cursor, which nearly all listeners share."""
         for cursor in sorted({cursor for cursor, _ in listeners.values()}):
             delta = await database_sync_to_async(deltas)(topic[1], cursor)
             if delta is None:
@@ -199,7 +199,7 @@ class Hub:
                 self.pass_on(topic, listener, before, now, text)
 
     def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, text: str) -> None:
-        """Have one listener told, unless it left or asked anew since; one who is still being told is told later."""
+        """Send to one listener unless it unsubscribed or resubscribed; while a message is in flight, defer."""
         if self.told.get(topic, {}).get(listener) != before:
             return
         if listener in self.sending:
@@ -209,11 +209,11 @@ class Hub:
         self.sending[listener] = asyncio.create_task(self.send(listener, text))
 
     async def send(self, listener: Listener, text: str) -> None:
-        """One that cannot be told is gone; a slow one keeps nobody else waiting."""
+        """Send a message; a failing listener is removed, and a slow one does not block the others."""
         try:
             await listener.deliver(text)
-        except Exception as error:  # whatever its socket died of
-            log.info("A socket went away: %r", error)
+        except Exception as error:  # whatever error ended its socket
+            log.info("A socket was closed: %r", error)
             self.leave(listener)
         finally:
             self.sending.pop(listener, None)
@@ -225,7 +225,7 @@ hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
 def hub() -> Hub:
-    """The hub of this event loop, of which a web process has one."""
+    """Return the hub of this event loop; a web process has one."""
     loop = asyncio.get_running_loop()
     if loop not in hubs:
         hubs[loop] = Hub()

@@ -1,4 +1,4 @@
-"""Storing what a job reports: once, in order, of the current attempt only."""
+"""Ingestion of job events: exactly once, in order, of the current attempt only."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .jobs import dispatch, finish, locked, lose
 from .models import Job, JobEvent, State
 
 Told = dict[str, Any]
-INTERRUPTED = "interrupted"  # an attempt whose worker was shut down
+INTERRUPTED = "interrupted"  # state of an attempt whose worker was shut down
 
 
 def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True) -> Job | None:
-    """Store a batch of events, or as much of it as follows what is stored; None for a job that is not there.
+    """Store a batch of events, or the part of it that continues the stored ones; None for an unknown job.
 
-    Events stored before are skipped; after a gap nothing is stored, and the worker, which sees how far we are, sends
-    again from there. What belongs to another attempt changes nothing.
+    Known events are skipped. After a gap nothing is stored, and the worker resends from the acknowledged number. Events
+    of another attempt change nothing.
     """
     with transaction.atomic():
         try:
@@ -43,7 +43,7 @@ def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True)
         if counts:
             job.beat_at = timezone.now() if beat else job.beat_at
             store(job, fresh)
-    message_broker.tell_worker(job)  # what is stored; and if none of it counts, that it does not
+    message_broker.tell_worker(job)  # acknowledges what is stored, or that the attempt is not current
     if fresh:
         pass_on(job)
         reported(job, fresh)
@@ -51,7 +51,7 @@ def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True)
 
 
 def following(events: Sequence[Told], seq: int) -> list[Told]:
-    """The events numbered seq + 1, seq + 2, ... without a gap."""
+    """Return the events numbered seq + 1, seq + 2, ... without a gap."""
     found: list[Told] = []
     for event in sorted(events, key=lambda event: int(event["seq"])):
         if event["seq"] == seq + len(found) + 1:
@@ -60,15 +60,15 @@ def following(events: Sequence[Told], seq: int) -> list[Told]:
 
 
 def plain(event: Told) -> Any:
-    """What an event says with null for NaN and infinity, which no JSON column or browser takes.
+    """Return an event's data with null for NaN and infinity, which JSON columns and browsers do not accept.
 
-    Of a step's metrics it is kept which of them were what.
+    For metrics, the original non-finite values are recorded separately.
     """
     return finite(apart(event["data"]) if event["kind"] in MEASURED else event["data"])
 
 
 def store(job: Job, fresh: Sequence[Told]) -> None:
-    """The events themselves, the curves they are points of, and what they say about the job."""
+    """Store the events, their metric points, and their effect on the job."""
     if job.failures and furthest(fresh) > furthest_before(job):
         job.failures = 0
     JobEvent.objects.bulk_create(
@@ -83,12 +83,12 @@ def store(job: Job, fresh: Sequence[Told]) -> None:
 
 
 def furthest(events: Sequence[Told]) -> int:
-    """The last step among the events, or 0."""
+    """Return the last step among the events, or 0."""
     return max((event["data"]["step"] for event in events if event["kind"] == "step"), default=0)
 
 
 def furthest_before(job: Job) -> int:
-    """The last step of the attempts before: to get there again is no progress."""
+    """Return the last step of earlier attempts; reaching it again is not progress."""
     told = JobEvent.objects.filter(job=job, kind="step", attempt__lt=job.attempt)
     return told.aggregate(last=Max(Cast("data__step", IntegerField())))["last"] or 0
 
@@ -98,7 +98,7 @@ def moment(text: str) -> datetime:
 
 
 def apply(job: Job, event: Told) -> None:
-    """What one event says about the job itself."""
+    """Apply one event to the job."""
     job.seq, data = event["seq"], event["data"]
     match event["kind"]:
         case "started":
@@ -117,7 +117,7 @@ def apply(job: Job, event: Told) -> None:
 
 
 def pass_on(job: Job) -> None:
-    """What others hear once it is stored: the sockets, the job's next attempt, the jobs that waited for this one."""
+    """Notify others after commit: the sockets, the job's next attempt, and jobs that waited for this one."""
     message_broker.hint(job)
     if job.state == State.QUEUED:
         dispatch(job.pk)

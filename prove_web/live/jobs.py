@@ -1,4 +1,4 @@
-"""The life of a job, as people see it: launched, asked to stop, resumed. What workers report is in ingest.py."""
+"""Job lifecycle operations by users: enqueue, stop, resume. Worker reports are handled in ingest.py."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .models import AT_WORK, ENDED, Job, JobEvent, State, StopLevel
 from .priority import arrange
 
 log = logging.getLogger(__name__)
-MOST_FAILURES = 3  # attempts in a row that were lost without a step of progress
+MOST_FAILURES = 3  # consecutive attempts lost without progress
 
 
 class NotNow(Exception):
-    """What was asked does not fit the job's state; the message says so."""
+    """Error for an operation that does not fit the job's state; the message says so."""
 
 
 def enqueue(job: Job) -> None:
-    """Have a queued job done in its turn, as soon as it is committed and what it comes after is done."""
+    """Queue a job on commit; it starts once the job that it depends on is done."""
     arrange(job.project_id)
     transaction.on_commit(lambda: dispatch(job.pk))
 
 
 def dispatch(job_id: Any) -> None:
-    """Send a queued job's message, unless it has to wait for another job. A message that is sent twice starts one."""
+    """Send a queued job's message unless it waits for another job. A message sent twice starts one attempt only."""
     with transaction.atomic():
         job = locked(job_id)
         if job.state != State.QUEUED or not ready(job):
@@ -49,14 +49,14 @@ def ready(job: Job) -> bool:
 
 
 def locked(job_id: Any) -> Job:
-    """The job, held until the transaction ends (SQLite holds the whole database)."""
+    """Return the job, locked until the transaction ends (SQLite locks the whole database)."""
     rows = Job.objects.select_for_update(of=("self",), no_key=True)
     return rows.select_related("after", "project__organisation").get(pk=job_id)
 
 
 @transaction.atomic
 def request_stop(job: Job, level: str) -> Job:
-    """Ask a job to stop. Asking twice, or from two browsers, is asking once; "now" overrules "after this step"."""
+    """Request a stop. Repeated requests have no effect, except that "now" overrides "after this step"."""
     job = locked(job.pk)
     if job.state in ENDED:
         return job
@@ -76,7 +76,10 @@ def request_stop(job: Job, level: str) -> Job:
 
 @transaction.atomic
 def resume(job: Job) -> Job:
-    """Go on with a job that was stopped, failed or lost: its next attempt, from its last checkpoint."""
+    """Start the next attempt of a stopped, failed or lost job from its last checkpoint.
+
+    Raises NotNow.
+    """
     hold(job.project_id)
     job = locked(job.pk)
     if getattr(thing(job), "deleted_at", None):
@@ -95,13 +98,13 @@ def resume(job: Job) -> Job:
 
 
 def thing(job: Job) -> Any:
-    """What people know the job by: the run, data set or evaluation that it makes, else itself."""
+    """Return the object that users know the job by: its run, dataset or evaluation, else the job."""
     made = (getattr(job, name, None) for name in ("run", "dataset", "evaluation"))
     return next(filter(None, made), job)
 
 
 def next_attempt(job: Job) -> None:
-    """Queue the job anew; from here on no event of the attempt before counts."""
+    """Queue the next attempt of the job; events of earlier attempts are ignored from here on."""
     job.attempt += 1
     job.seq, job.stop, job.error = 0, StopLevel.NONE, ""
     job.state, job.sent_at, job.beat_at, job.ended_at = State.QUEUED, None, None, None
@@ -109,8 +112,8 @@ def next_attempt(job: Job) -> None:
 
 
 def give_up(job: Job, why: str, fault: bool = True) -> None:
-    """An attempt that cannot tell of its own end is lost: it is written down for who looks at the attempts."""
-    if not job.outside:  # whose one attempt goes on where it was
+    """Record the end of an attempt that cannot report it itself, and handle the loss."""
+    if not job.outside:  # an external job has a single attempt, which continues
         data = {"state": State.LOST, "error": why, "result": {}}
         about = {"attempt": job.attempt, "seq": job.seq + 1, "kind": "ended", "at": timezone.now()}
         JobEvent.objects.create(job=job, data=data, **about)
@@ -118,11 +121,10 @@ def give_up(job: Job, why: str, fault: bool = True) -> None:
 
 
 def lose(job: Job, why: str, fault: bool = True) -> None:
-    """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway.
+    """Handle a lost attempt: start the next one unless too many were lost without progress or a stop was requested.
 
-    What is done elsewhere has one attempt, which goes on once it is heard of again.
-
-    That a worker was shut down is no `fault` and does not count.
+    An external job has a single attempt, which continues with its next report. A worker shutdown is no `fault` and does
+    not count.
     """
     job.failures += fault
     if job.stop:
@@ -130,11 +132,11 @@ def lose(job: Job, why: str, fault: bool = True) -> None:
     elif job.outside:
         finish(job, State.LOST, why)
     elif job.failures >= MOST_FAILURES:
-        job.stop = StopLevel.NOW  # for a worker that is alive after all
+        job.stop = StopLevel.NOW  # in case the worker is still alive
         finish(job, State.LOST, f"{why} The {MOST_FAILURES - 1} attempts before it were lost too. Resume to try again.")
     else:
         next_attempt(job)
-        job.line = why[:300]  # shown until the next attempt says what it is doing
+        job.line = why[:300]  # shown until the next attempt reports its activity
 
 
 def finish(job: Job, state: State, error: str = "") -> None:
@@ -148,7 +150,7 @@ def tell(job: Job) -> None:
 
 
 def summary(job: Job) -> dict[str, Any]:
-    """What pages and sockets show of a job. Needs `project__organisation`."""
+    """Return the job fields that pages and sockets show. Needs `project__organisation`."""
     return {
         "id": str(job.id),
         "kind": job.kind,

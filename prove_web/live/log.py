@@ -1,4 +1,4 @@
-"""The end of a job's log, as a page shows it."""
+"""The tail of a job's log for its page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def tail(path: Path) -> str:
-    """The last lines; nothing for a log that is not there, which is so before a job's first start."""
+    """Return the last lines; empty for a missing log, as before a job's first start."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -21,5 +21,5 @@ def tail(path: Path) -> str:
         return ""
     lines = text.splitlines()
     if size > BYTES:
-        lines = lines[1:] or lines  # the first one may be cut, but is better than none
+        lines = lines[1:] or lines  # the first line may be cut, but is kept if it is the only one
     return COLOURS.sub("", "\n".join(lines[-LINES:]))

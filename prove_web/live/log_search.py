@@ -1,4 +1,4 @@
-"""Lines of a log that are sought, from its end backwards, reading no more at once than a page may wait for."""
+"""Log search from the end backwards, with a limit on the bytes read per page request."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 from .log import COLOURS
 
-MOST = 200  # lines of one answer
-BUDGET = 8_000_000  # bytes read for one answer
-BLOCK = 256_000  # bytes read at once
-AROUND = 60_000  # bytes before and after a line that is looked at in its place
-LONGEST = 4_000  # characters of a line that are shown
+MOST = 200  # lines per response
+BUDGET = 8_000_000  # bytes read per response
+BLOCK = 256_000  # bytes per read
+AROUND = 60_000  # bytes before and after a line shown in context
+LONGEST = 4_000  # characters shown of a line
 LEVELS = {
     "": re.compile(""),
     "warning": re.compile("warn|error|critical|fatal|exception|traceback", re.IGNORECASE),
@@ -24,7 +24,10 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line and the byte it begins at; `pieces` are its text with whether each was sought. `here` marks one line."""
+    """A line and its byte offset; `pieces` are parts of its text with whether each matched.
+
+    `here` marks the requested line.
+    """
 
     at: int
     pieces: tuple[tuple[str, bool], ...]
@@ -34,14 +37,14 @@ class Line:
 
 @dataclass(frozen=True)
 class LogPage:
-    """Lines in the order of the log. `before` is where to seek on, None once the beginning was reached."""
+    """Lines in log order. `before` is the offset to continue the search from, None at the beginning."""
 
     lines: tuple[Line, ...]
     before: int | None = None
 
 
 def seek(path: Path, words: str, level: str = "", before: int | None = None, most: int = MOST) -> LogPage:
-    """The last lines before the byte `before` that hold the words, in any case, and are of a level or above it."""
+    """Return the last lines before the offset `before` that contain the words (ignoring case) at the level or above."""
     sought, of_level = re.compile(re.escape(words), re.IGNORECASE), LEVELS.get(level, LEVELS[""])
     found: list[Line] = []
     try:
@@ -62,7 +65,7 @@ def seek(path: Path, words: str, level: str = "", before: int | None = None, mos
 
 
 def around(path: Path, at: int, words: str = "") -> LogPage:
-    """The line that begins at a byte, with those about it."""
+    """Return the line at a byte offset with the lines around it."""
     sought = re.compile(re.escape(words), re.IGNORECASE)
     try:
         with path.open("rb") as file:
@@ -72,17 +75,17 @@ def around(path: Path, at: int, words: str = "") -> LogPage:
             text = file.read(2 * AROUND)
     except FileNotFoundError:
         return LogPage(())
-    if start:  # the first one may be cut
+    if start:  # the first line may be cut
         cut = text.find(b"\n") + 1
         start, text = start + cut, text[cut:]
-    if start + len(text) < size:  # and so may be the last
+    if start + len(text) < size:  # the last line may be cut
         text = text[: text.rfind(b"\n") + 1] or text
     found = [line(start + place, clean(raw), sought, at == start + place) for place, raw in placed(text)]
     return LogPage(tuple(found))
 
 
 def backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
-    """The lines before a byte, the last one first, each with where it begins; one longer than BUDGET comes in parts."""
+    """Yield the lines before an offset in reverse with their offsets; a line longer than BUDGET comes in parts."""
     tail = b""
     while end > 0:
         start = max(0, end - BLOCK)
@@ -97,14 +100,14 @@ def backwards(file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def placed(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The lines of a piece of the log, each with where it begins."""
+    """Yield the lines of a log block with their offsets."""
     for raw in re.findall(rb"[^\n]*\n|[^\n]+", text):
         yield start, raw.removesuffix(b"\n")
         start += len(raw)
 
 
 def clean(raw: bytes) -> str:
-    """A line as it stood in a terminal: without colours, and only what was written last over its beginning."""
+    """Return a line as a terminal shows it: without colours, and only the text after the last carriage return."""
     text = COLOURS.sub("", raw.decode(errors="replace")).rstrip("\r")
     return text.rpartition("\r")[2]
 
@@ -115,7 +118,7 @@ def line(at: int, text: str, sought: re.Pattern[str], here: bool = False) -> Lin
 
 
 def pieces(text: str, sought: re.Pattern[str]) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it is what was sought."""
+    """Yield the text in pieces, each with whether it matched."""
     done = 0
     for hit in sought.finditer(text) if sought.pattern else ():
         if hit.end() > hit.start():

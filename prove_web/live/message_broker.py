@@ -1,4 +1,4 @@
-"""What the web side says over the broker: the message that starts an attempt, and the hash a worker reads."""
+"""Messages from the web side to the broker: the message that starts an attempt, and the hash that a worker reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 RUN_JOB, CURATE_JOB = "training_worker.run_job", "prove_web.trajectories.curate"
 UNREACHABLE = (redis.RedisError, OperationalError, OSError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-PATIENCE = 2  # seconds that a page waits for the broker
+PATIENCE = 2  # timeout in seconds of a page for the broker
 
 
 @cache
@@ -38,16 +38,16 @@ def broker() -> Any:
 
 
 def tell_worker(job: Job) -> bool:
-    """Write which attempt is the current one, what of it is stored, and whether it is to stop.
+    """Publish the current attempt, its stored events and its stop request for the worker.
 
-    No attempt at a job that has ended is the current one, so a worker that is at one lets go.
+    After a job has ended no attempt is current, so a worker still running it gives up.
     """
     state = {"attempt": job.attempt + job.ended, "seq": job.seq, "stop": job.stop}
     return quietly(lambda: broker().hset(f"prove:job:{job.id}", mapping=state))
 
 
 def send(job: Job) -> bool:
-    """Have the job wait at its place, and send a message that lets a worker start one; whether the broker took both."""
+    """Queue the job at its place and send a message that lets a worker start a job; return whether both succeeded."""
     queue, order = job.queue, {"job": str(job.id), "attempt": job.attempt}
     if queue != FILES:
         order |= {"kind": job.kind, "spec": job.spec}
@@ -61,49 +61,52 @@ def send(job: Job) -> bool:
 
 
 def score(place: datetime) -> int:
-    """A place as the broker sorts by it: microseconds, which it keeps exactly for some two centuries."""
+    """Return a place as the broker's sort score in microseconds, which is exact for about two centuries."""
     return (place - EPOCH) // timedelta(microseconds=1)
 
 
 def send_elsewhere(queue: str, jobs: Sequence[Job]) -> None:
-    """Jobs of a queue that were given other places; one that a worker has taken stays taken."""
+    """Update the places of jobs in a queue; jobs already taken by a worker are not affected."""
     moved = {job_queue.member(job.id, job.attempt): score(job.place) for job in jobs}
     quietly(lambda: job_queue.move(broker(), queue, moved))
 
 
 def claim(job: Job, who: str) -> bool:
-    """Claim the job's attempt, as workers do (see jobs/delivery.py), for one that has no broker. Raises RedisError."""
+    """Claim the job's attempt as workers do (see jobs/delivery.py), on behalf of a worker without a broker.
+
+    Raises RedisError.
+    """
     return bool(broker().set(claim_key(str(job.id), job.attempt), who, nx=True, ex=CLAIMED))
 
 
 def take_back(queue: str, job: UUID, attempt: int) -> None:
-    """An attempt that nobody has begun is not to be begun."""
+    """Remove an attempt from its queue unless it has started."""
     quietly(lambda: job_queue.drop(broker(), queue, job_queue.member(job, attempt)))
 
 
 def later(task: str, queue: str = "web", **arguments: Any) -> bool:
-    """Have a task of the web side done on one of its queues."""
+    """Queue a task of the web side."""
     return quietly(lambda: publish(task, arguments, queue))
 
 
 def publish(task: str, arguments: dict[str, Any], queue: str) -> None:
-    """Ask for the broker before Celery does, which would keep a page waiting for one that is not there."""
+    """Publish a task. The ping detects an unavailable broker, on which Celery would block the page."""
     broker().ping()
     app.send_task(task, kwargs=arguments, queue=queue, retry=False)
 
 
 def hint(job: Job) -> None:
-    """Tell the sockets that there is something new to read."""
+    """Tell the sockets that a job has new data."""
     push({"job": str(job.id), "project": job.project_id})
 
 
 def hint_session(session: int) -> None:
-    """The same of a live session."""
+    """Tell the sockets that a live session changed."""
     push({"session": session})
 
 
 def hint_trajectory(trajectory: int) -> None:
-    """The same of what is said of a trajectory, once it is committed."""
+    """Tell the sockets, on commit, that the comments of a trajectory changed."""
     transaction.on_commit(lambda: push({"trajectory": trajectory}))
 
 
@@ -113,7 +116,7 @@ def push(message: dict[str, Any]) -> None:
 
 
 def quietly(work: Any) -> bool:
-    """Do what needs the broker. Without one nothing is lost: the reconciler says it again."""
+    """Run work that needs the broker; after a failure the reconciler repeats the message."""
     try:
         work()
     except UNREACHABLE as error:

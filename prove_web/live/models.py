@@ -1,4 +1,4 @@
-"""Jobs and what they report. The database is the truth of the queue; the broker only carries messages."""
+"""Jobs and their events. The database is the source of truth for the queue; the broker only carries messages."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ QUEUE_OF = {
     Kind.RUN: "training",
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
-    Kind.OUTSIDE: "",  # no worker takes it
+    Kind.OUTSIDE: "",  # no worker runs it
     Kind.TRIAL: "training",
 }
-WITHOUT_GPU = "synthesis"  # the queue of workers that need none
-FILES, CURATE = "files", "curate"  # the queue of long work on the database, and what its specification has
-QUEUE = models.Case(  # of a job, as `Job.queue` has it
+WITHOUT_GPU = "synthesis"  # the queue of workers that need no GPU
+FILES, CURATE = "files", "curate"  # queue for long database work, and the specification key that selects it
+QUEUE = models.Case(  # of a job, equivalent to `Job.queue`
     models.When(spec__has_key=CURATE, then=models.Value(FILES)),
     models.When(kind=Kind.EVALUATE, spec__source="folder", then=models.Value(QUEUE_OF[Kind.EVALUATE])),
     models.When(kind=Kind.EVALUATE, then=models.Value(WITHOUT_GPU)),
@@ -71,23 +71,23 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.exclude(state__in=ENDED)
 
     def not_deleted(self) -> JobQuerySet:
-        """All but those of deleted projects, runs and data sets."""
+        """Exclude jobs of deleted projects, runs and datasets."""
         return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
 
     def waiting(self) -> JobQuerySet:
-        """Those that nobody has begun, in the order in which they are to be."""
+        """Select jobs that no worker has started, in queue order."""
         return self.filter(state=State.QUEUED).order_by("place", "id")
 
     def with_queue(self) -> JobQuerySet:
-        """Each with the name of its queue as `line_of`."""
+        """Annotate jobs with the name of their queue as `line_of`."""
         return self.annotate(line_of=QUEUE)
 
 
 class Job(models.Model):
-    """One piece of work for a worker: what is asked, how it stands and what came of it.
+    """One piece of work for a worker: specification, state and result.
 
-    `attempt` fences: an event of another attempt changes nothing. `seq` is the last event of this attempt that was
-    stored. A job whose `after` has not ended well waits in the queue.
+    `attempt` is a fencing token: events of other attempts are ignored. `seq` is the last stored event of this attempt.
+    A job waits in the queue until its `after` job has succeeded.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -100,21 +100,21 @@ class Job(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
-    priority = models.SmallIntegerField(default=0)  # of those of its project that wait, the higher goes first
-    place = models.DateTimeField(default=timezone.now)  # where it stands in its queue: see priority.py
-    worker = models.CharField(max_length=120, blank=True)  # the name of the one that took this attempt
+    priority = models.SmallIntegerField(default=0)  # among a project's waiting jobs, higher runs first
+    place = models.DateTimeField(default=timezone.now)  # position in its queue: see priority.py
+    worker = models.CharField(max_length=120, blank=True)  # name of the worker that took this attempt
     attempt = models.PositiveIntegerField(default=1)
-    failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress
+    failures = models.PositiveIntegerField(default=0)  # consecutive attempts lost without progress
     stop = models.CharField(max_length=10, choices=StopLevel.choices, default=StopLevel.NONE, blank=True)
     seq = models.PositiveIntegerField(default=0)
-    sent_at = models.DateTimeField(null=True)  # when the message of this attempt last went to the broker
+    sent_at = models.DateTimeField(null=True)  # when this attempt's message was last sent to the broker
     beat_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
     done = models.FloatField(default=0)
     total = models.FloatField(default=0)
-    line = models.CharField(max_length=300, blank=True)  # what it is doing, in one line
+    line = models.CharField(max_length=300, blank=True)  # current activity, in one line
     seconds_left = models.FloatField(null=True)
     error = models.TextField(blank=True)
     result = models.JSONField(default=dict)
@@ -133,7 +133,10 @@ class Job(models.Model):
 
     @property
     def queue(self) -> str:
-        """A data set of what there is needs the database; an evaluation without a model no worker that trains."""
+        """Return the job's queue.
+
+        Curated datasets need the database; evaluations without a local model need no training worker.
+        """
         if CURATE in self.spec:
             return FILES
         if self.kind == Kind.EVALUATE and self.spec.get("source") != "folder":
@@ -142,23 +145,23 @@ class Job(models.Model):
 
     @property
     def trains(self) -> bool:
-        """Whether it has steps and checkpoints."""
+        """Return whether the job has steps and checkpoints."""
         return self.kind in TRAINS
 
     @property
     def outside(self) -> bool:
-        """Whether a program of somebody else does it and tells of it (see experiments/outside)."""
+        """Return whether an external program runs the job and reports it (see experiments/outside)."""
         return self.kind == Kind.OUTSIDE
 
     @property
     def patience(self) -> timedelta:
-        """How long it may be silent before it is lost."""
+        """Return how long the job may be silent before it counts as lost."""
         own = self.spec.get("silent_after_s") if self.outside else None
         return timedelta(seconds=own or settings.LOST_AFTER_SECONDS)
 
     @property
     def folder(self) -> Path:
-        """Where its worker keeps everything: events, log, results."""
+        """Return the folder of the job's events, log and results."""
         return Path(settings.PROVE_DATA) / "jobs" / str(self.id)
 
     @property
@@ -167,7 +170,7 @@ class Job(models.Model):
 
     @property
     def share(self) -> float:
-        """How much of it is done, 0 to 1."""
+        """Return the completed fraction, 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     @property
@@ -180,7 +183,7 @@ class Job(models.Model):
 
 
 class JobEvent(models.Model):
-    """One thing a job reported, in the order it was stored: `id` is the cursor that deltas are read by."""
+    """One event reported by a job, in the order of storing: `id` is the cursor of deltas."""
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="events")
     attempt = models.PositiveIntegerField()

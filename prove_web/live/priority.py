@@ -1,8 +1,8 @@
-"""Whose turn it is. A queue goes by places, and a job's place is when it was asked for.
+"""Job order within a queue. A queue is ordered by place, which is initially the time of the request.
 
-A project's jobs hold the places that they got; its priorities only say which of them takes which. So a team that moves
-a job up lets another of its own wait for it, and nobody else's. Within a project that is the order of priority, and
-among equals that of asking.
+A project's jobs keep their set of places; its priorities only decide which job takes which place. So a team that moves
+a job up delays its own other jobs, and nobody else's. Within a project, jobs are ordered by priority, then by request
+time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .models import Job, State
 
 
 def ranked(jobs: Sequence[Job]) -> list[Job]:
-    """A project's waiting jobs of one queue, in the order of their turns."""
+    """Return a project's waiting jobs of one queue in priority order."""
     return sorted(jobs, key=lambda job: (-job.priority, job.created_at, str(job.pk)))
 
 
 def waiting_of(project: int) -> dict[str, list[Job]]:
-    """A project's waiting jobs by queue, held until the transaction ends."""
+    """Return a project's waiting jobs by queue, locked until the transaction ends."""
     found = defaultdict(list)
     for job in Job.objects.select_for_update(no_key=True).filter(project=project, state=State.QUEUED).order_by("pk"):
         found[job.queue].append(job)
@@ -34,9 +34,9 @@ def waiting_of(project: int) -> dict[str, list[Job]]:
 
 @transaction.atomic
 def arrange(project: int) -> None:
-    """Give each waiting job of a project the place that its rank asks for."""
+    """Assign a project's places to its waiting jobs by rank."""
     if not Job.objects.filter(project=project, state=State.QUEUED).exclude(priority=0).exists():
-        return  # then who came first goes first, and there is nothing to do
+        return  # request order applies, so there is nothing to do
     hold(project)
     for queue, jobs in waiting_of(project).items():
         place_by_rank(queue, jobs)
@@ -54,9 +54,9 @@ def place_by_rank(queue: str, jobs: Sequence[Job]) -> None:
 
 @transaction.atomic
 def move(job: Job, to: str) -> int:
-    """Move a waiting job `up`, `down`, or to be the `first` or `last` of its project in its queue.
+    """Move a waiting job `up`, `down`, or to be `first` or `last` of its project in its queue.
 
-    How many of its project's jobs then go before it; -1 for a job that waits no more.
+    Returns how many of its project's jobs are then ahead of it; -1 if the job is no longer waiting.
     """
     hold(job.project_id)
     queue = job.queue
@@ -73,7 +73,7 @@ def move(job: Job, to: str) -> int:
 
 
 def prioritise(order: Sequence[Job]) -> None:
-    """The smallest priorities that make this the order; they stay small however often one moves."""
+    """Assign the smallest priorities that produce this order, so that repeated moves do not inflate them."""
     for after, job in zip([None, *order[::-1]], order[::-1], strict=False):
         if after is None:
             job.priority = min(job.priority, 0)

@@ -1,4 +1,4 @@
-"""What keeps the queue true to the database: finds lost attempts, and says again what a broker may have lost."""
+"""Reconciliation of the queue with the database: detects lost attempts and resends lost messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOAD_AGAIN, LOAD_UNTIL = timedelta(seconds=30), timedelta(days=1)
 
 
 def reconcile() -> None:
-    """One pass over all jobs that have not ended."""
+    """Reconcile all jobs that have not ended."""
     for job in Job.objects.active().filter(state__in=AT_WORK):
         bury(job)
     for job in Job.objects.active().select_related("after").order_by("place"):
@@ -33,7 +33,7 @@ def reconcile() -> None:
 
 
 def bury(job: Job) -> None:
-    """Declare an attempt lost that has been silent for too long."""
+    """Declare an attempt lost if it has been silent for too long."""
     with transaction.atomic():
         job = locked(job.pk)
         silence = timezone.now() - (job.beat_at or job.sent_at or job.created_at)
@@ -47,7 +47,7 @@ def bury(job: Job) -> None:
 
 
 def not_loaded() -> QuerySet[Job]:
-    """Data sets that were made a while ago and are not in the database: what was said of their end is lost."""
+    """Return finished dataset jobs that are not imported, because the message about their end was lost."""
     over = {"state": State.DONE, "ended_at__range": (timezone.now() - LOAD_UNTIL, timezone.now() - LOAD_AGAIN)}
     silent = Q(dataset__loading_at__lt=timezone.now() - SILENT)
     empty = ~Exists(Trajectory.objects.filter(dataset__job=OuterRef("pk")))
@@ -55,7 +55,7 @@ def not_loaded() -> QuerySet[Job]:
 
 
 def unheard(job: Job) -> bool:
-    """Whether a queued job's message seems lost: it was never taken, and nothing on its queue is at work."""
+    """Return whether a queued job's message seems lost: it was never taken, and no job of its queue is running."""
     if job.sent_at is None:
         return True
     busy = any(one.queue == job.queue for one in Job.objects.filter(state__in=AT_WORK).only("kind", "spec"))

@@ -1,4 +1,4 @@
-"""The addresses of sockets: there is one."""
+"""WebSocket URLs."""
 
 from django.urls import path
 

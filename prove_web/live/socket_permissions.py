@@ -1,4 +1,4 @@
-"""Who may follow what: asked once for all who follow it, in one query however many they are."""
+"""Permission to follow a topic, checked for all its followers in one query."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OWNER_OF = {
     "session": "projects__sessions",
     "trajectory": "projects__datasets__trajectories",
 }
-KEPT = {  # and what must not be deleted, besides the project
+KEPT = {  # related objects that must not be deleted, besides the project
     "job": ("projects__jobs__run", "projects__jobs__dataset"),
     "trajectory": ("projects__datasets",),
 }
 
 
 def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
-    """Those of the people, by their keys, who may see what the topic is about; None where there is no such thing."""
+    """Return the users who may see the topic's object; None if it does not exist."""
     kind, key = topic
     kept = {f"{each}__deleted_at": None for each in ("projects", *KEPT.get(kind, ()))}
     try:
@@ -40,7 +40,10 @@ def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
 
 
 def blind_to(trajectory: str, people: Iterable[int]) -> set[int]:
-    """Those who have yet to review it blind: what others say of it is not told to them, nor that they do."""
+    """Return the users who still have to review the trajectory blind.
+
+    They must not learn of comments on it.
+    """
     row = (
         Trajectory.objects.select_related("dataset__project__organisation")
         .defer("record", "rollout")

@@ -1,4 +1,4 @@
-"""The tasks of the web side, each a line or two: the work is in the modules they name."""
+"""Celery tasks of the web side; each delegates to another module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import django
 from django.apps import apps
 from redis.exceptions import LockError
 
-if not apps.ready:  # a Celery process; a page's process is set up already
+if not apps.ready:  # in a Celery process; a web process is already set up
     django.setup()
 
 from django.db import close_old_connections
@@ -25,14 +25,14 @@ LOCK = "prove:reconcile"
 
 @app.task(name="prove_web.live.ingest")
 def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = True) -> None:
-    """Store what a worker reports."""
+    """Store events from a worker."""
     close_old_connections()
     recording.record(job, attempt, events, beat)
 
 
 @app.task(name="prove_web.live.reconcile")
 def reconcile() -> None:
-    """One pass, one at a time."""
+    """Run one reconciliation pass; a lock prevents concurrent ones."""
     close_old_connections()
     from prove_web.workers.worker_drain import remind
 
@@ -42,13 +42,13 @@ def reconcile() -> None:
             reconcile_all()
             remind()
         finally:
-            with suppress(LockError):  # a pass that took longer than the lock lasts
+            with suppress(LockError):  # a pass that outlasted the lock
                 lock.release()
 
 
 @app.task(name="prove_web.live.job_done")
 def job_done(job: str) -> None:
-    """What a finished job's results are needed for in the database."""
+    """Import the results of a finished job into the database."""
     close_old_connections()
     from prove_web.trajectories.importing import import_dataset
 

@@ -1,4 +1,4 @@
-"""The addresses of a project's home and its jobs."""
+"""URLs of a project's home and its jobs."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Pages about what is going on: a project's home, and each job with its progress, error, log and attempts."""
+"""Pages of a project's home, and of a job with its progress, error, log and attempts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .log import LINES, tail
 from .log_search import around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
 
-# A job's attempts, as their events tell: where each ran, and how it ended.
+# Attempts of a job from its events: where each ran and how it ended.
 
 
 @dataclass
@@ -36,12 +36,12 @@ class Attempt:
     host: str = ""
     device: str = ""
     ended_at: datetime | None = None
-    state: str = ""  # empty while it is at work, and for an attempt whose worker never said its last word
-    error: str = ""  # why it ended
+    state: str = ""  # empty while running, and if the worker never reported an end
+    error: str = ""  # reason of the end
 
 
 def attempts(job: Job) -> list[Attempt]:
-    """Newest first; the present one is there before it says its first word."""
+    """Return the attempts, newest first; the current one is included before its first event."""
     found = {job.attempt: Attempt(job.attempt)}
     events = JobEvent.objects.filter(job=job, kind__in=("started", "ended")).order_by("id")
     for number, kind, at, data in events.values_list("attempt", "kind", "at", "data"):
@@ -52,16 +52,16 @@ def attempts(job: Job) -> list[Attempt]:
 
 def tell(attempt: Attempt, kind: str, at: datetime, data: Any) -> None:
     if not isinstance(data, dict):
-        return  # of a machine, from before its events were checked
+        return  # events of older workers were not validated
     if kind == "started":
         attempt.started_at, attempt.host, attempt.device = at, data.get("host", ""), data.get("device", "")
     else:
         attempt.ended_at, attempt.state, attempt.error = at, data.get("state", ""), data.get("error", "")
 
 
-WORDS = 200  # characters of what is sought in a log
-OFFSET = 14  # digits of a place in a log
-RECENT = 4  # ended jobs that home still shows
+WORDS = 200  # characters of a log search
+OFFSET = 14  # digits of a log offset
+RECENT = 4  # ended jobs shown on the home page
 
 
 @in_project(Action.VIEW)
@@ -83,7 +83,7 @@ def home_jobs(request: Any) -> HttpResponse:
 
 
 def cards(project: Any) -> dict[str, list[Job]]:
-    """Every job that is not over, oldest first as they will be done, and the last few that are."""
+    """Return all active jobs, oldest first, and the most recently ended ones."""
     jobs = (
         Job.objects.not_deleted()
         .filter(project=project)
@@ -99,7 +99,10 @@ def cards(project: Any) -> dict[str, list[Job]]:
 @vary_on_headers("HX-Request")
 @require_GET
 def job(request: Any, job: UUID) -> HttpResponse:
-    """The page; to htmx only what changes of it. `part=state` is how it stands, as the sockets tell it."""
+    """Show the job page, or for htmx only its changing part.
+
+    `part=state` returns the state as JSON, as sockets send it.
+    """
     found = one_of(request.project, job)
     if request.GET.get("part") == "state":
         return JsonResponse(summary(found))
@@ -111,7 +114,7 @@ def job(request: Any, job: UUID) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_GET
 def job_log(request: Any, job: UUID) -> HttpResponse:
-    """Its end; with `?log=` and `?log_level=` the lines that hold these words, with `?at=` a line in its place."""
+    """Show the end of the log, with `?log=` and `?log_level=` the matching lines, or with `?at=` a line in context."""
     found = one_of(request.project, job)
     path, asked = found.folder / LOG, request.GET
     words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")

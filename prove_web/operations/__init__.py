@@ -1,1 +1,1 @@
-"""What whoever runs a site needs: health, measurements, logs, backups, and its programs one by one."""
+"""Site operation: health, metrics, logs, backups, and running programs individually."""

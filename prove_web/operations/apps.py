@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class OperationsConfig(AppConfig):
-    """Health, measurements, logs and backups; it has no tables."""
+    """Health, metrics, logs and backups, without database tables."""
 
     name = "prove_web.operations"
     label = "operations"

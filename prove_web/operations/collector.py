@@ -1,4 +1,4 @@
-"""What is measured when somebody asks: jobs, queues, heartbeats, events, runs and disk, from database and broker."""
+"""Metrics collected on request from database and broker: jobs, queues, heartbeats, events, runs and disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN = (DatabaseError, *message_broker.UNREACHABLE, Wrong)
 
 
 class SiteState:
-    """A Prometheus collector. What cannot be found out is left out, and `prove_unknown` says which."""
+    """A Prometheus collector that omits unavailable metrics and reports them in `prove_unknown`."""
 
     def collect(self) -> Iterator[Metric]:
         unknown = GaugeMetricFamily("prove_unknown", "1 for each part that could not be measured.", labels=["part"])
@@ -40,7 +40,7 @@ class SiteState:
 
 
 class Everything:
-    """What this process counted and how the site stands, in place of a registry."""
+    """This process's counters and the site's state, in place of a registry."""
 
     def collect(self) -> Iterator[Metric]:
         yield from registry().collect()
@@ -48,7 +48,7 @@ class Everything:
 
 
 def jobs() -> list[Metric]:
-    """All combinations, so that none of them vanishes when its number is zero."""
+    """Return all combinations, so that series do not vanish at zero."""
     grouped = Job.objects.order_by().values("kind", "state").annotate(number=Count("id"))
     counted = {(one["kind"], one["state"]): one["number"] for one in grouped}
     found = GaugeMetricFamily("prove_jobs", "Jobs.", labels=["kind", "state"])
@@ -59,7 +59,7 @@ def jobs() -> list[Metric]:
 
 
 def jobs_by_queue() -> Metric:
-    """Those that wait or are at work."""
+    """Return the queued and running jobs by queue."""
     active = Job.objects.filter(state__in=ACTIVE).order_by().with_queue()
     grouped = active.values("line_of", "state").annotate(number=Count("id"))
     counted = {(one["line_of"], one["state"]): one["number"] for one in grouped}
@@ -86,7 +86,7 @@ def heartbeats() -> list[Metric]:
 
 
 def workers() -> list[Metric]:
-    """Workers by queue and state, and what each of their GPUs is at."""
+    """Return workers by queue and state, and the utilisation of their GPUs."""
     counts = GaugeMetricFamily("prove_workers", "Workers with a heartbeat within a day.", labels=["queue", "state"])
     gpus = {
         "busy": GaugeMetricFamily("prove_gpu_busy_ratio", "GPU utilization, 0 to 1.", labels=GPU),
@@ -107,7 +107,7 @@ def workers() -> list[Metric]:
 
 
 def events() -> list[Metric]:
-    """The newest numbers, which only grow; to count millions of rows each time would not be free."""
+    """Return the newest ids, which only grow; counting millions of rows per request would be expensive."""
     counted: dict[str, tuple[str, Any]] = {
         "prove_events_stored": ("Events stored since the site was created.", JobEvent),
         "prove_rollout_groups_stored": ("Rollout groups stored since the site was created.", RolloutGroup),
@@ -119,7 +119,7 @@ def events() -> list[Metric]:
 
 
 def runs() -> list[Metric]:
-    """Of each run at work, what its newest step says."""
+    """Return the metrics of the newest step of each active run."""
     rates = {
         "rollouts": GaugeMetricFamily(
             "prove_run_rollouts_per_second", "Rollouts per second in the latest step.", labels=RUN
@@ -139,7 +139,7 @@ def runs() -> list[Metric]:
 
 
 def speeds(point: Point) -> dict[str, float]:
-    """Rates of one step, as far as its metrics tell them."""
+    """Return the rates of one step, as far as its metrics have them."""
     told, took = point.metrics, point.metrics.get("step_s") or 0
     found = {"step": float(point.step)}
     if took and told.get("rollouts") is not None:

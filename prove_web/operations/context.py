@@ -1,4 +1,4 @@
-"""Which request or job the present code runs for, so that a line of a log can say so."""
+"""The current request or job, for log records."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ HEADER = "X-Request-ID"
 
 
 def request_id(request: HttpRequest) -> str:
-    """The one that a proxy gave it, where that is short and plain; else a new one."""
+    """Return the id given by a proxy if it is short and plain, else a new one."""
     given = request.headers.get(HEADER, "")
     return given if SANE.fullmatch(given) else uuid.uuid4().hex
 
 
 def present() -> HttpRequest | None:
-    """The request that is being answered, if one is."""
+    """Return the request being handled, if any."""
     return REQUEST.get()
 
 
 def about(request: Any) -> dict[str, Any]:
-    """What is known of a request, without asking the database for more."""
+    """Return what is known of a request without database queries."""
     if not hasattr(request, "request_id"):
         return {}
     found: dict[str, Any] = {"request_id": request.request_id}
-    user = getattr(request, "_cached_user", None)  # where Django keeps the person, once somebody asked who it is
+    user = getattr(request, "_cached_user", None)  # Django's cache of the user, once accessed
     if user is not None and user.pk is not None:
         found["user"] = user.pk
     if request.resolver_match:

@@ -1,7 +1,7 @@
-"""What a web process counts as it goes: requests, how long they took, and sockets.
+"""Counters of a web process: requests, their duration, and sockets.
 
-Each process counts for itself, and a start begins at zero, as Prometheus expects. Where PROMETHEUS_MULTIPROC_DIR names
-a folder, the processes of one machine count in files there, and any of them answers for all.
+Each process counts from zero at its start, as Prometheus expects. If PROMETHEUS_MULTIPROC_DIR names a folder, the
+processes of one machine share files there, and any of them reports the total.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 from prometheus_client.multiprocess import MultiProcessCollector
 
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
-ELSEWHERE = "none"  # an address that no page has: names that strangers make up are no labels
+ELSEWHERE = "none"  # label of unknown URLs, because strangers must not create labels
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 requests = Counter("prove_http_requests", "Requests answered.", ["view", "method", "status"])
@@ -30,7 +30,7 @@ def answered(view: str, method: str, status: int, took: float) -> None:
 
 
 def registry() -> CollectorRegistry:
-    """The counts of this process, or of all on this machine."""
+    """Return the registry of this process, or of all processes on this machine."""
     if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         return REGISTRY
     everyone = CollectorRegistry()

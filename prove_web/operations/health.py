@@ -1,6 +1,6 @@
-"""Whether the site can do its work: each thing it needs, with what is wrong and what to do about it.
+"""Readiness checks of the site, each with the problem and its remedy.
 
-The answers name no address, account or path: anyone who reaches the site may read them.
+The results contain no address, account or path, because anyone who reaches the site may read them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from prove_web.supervisor.checks import LEAST_FREE_GB
 from training_worker import heartbeat
 
 MOST_SILENT = 30.0  # seconds; three heartbeats
-PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show what is no longer true
+PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show outdated data
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing the site needs. `why` says what is the case, whether that is well or not."""
+    """One requirement of the site. `why` describes its state, whether it is met or not."""
 
     name: str
     ok: bool
@@ -33,11 +33,11 @@ class Check:
 
 
 class Wrong(Exception):
-    """What is wrong, and what to do."""
+    """Error for a failed check: what is wrong, and what to do."""
 
 
 def checks() -> list[Check]:
-    """Everything a site needs to do its work."""
+    """Run all readiness checks."""
     found = [looked_at(name, look) for name, look in LOOKS.items()]
     return found + heard()
 
@@ -89,7 +89,7 @@ def disk() -> str:
 
 
 def free_bytes() -> int:
-    """Free space of the disk that the data folder is on. Raises Wrong where there is no such folder."""
+    """Return the free bytes of the data folder's disk. Raises Wrong if there is no data folder."""
     try:
         return shutil.disk_usage(settings.PROVE_DATA).free
     except OSError as error:
@@ -97,7 +97,7 @@ def free_bytes() -> int:
 
 
 def heard() -> list[Check]:
-    """Whether each program without which nothing moves was heard of lately."""
+    """Check that each essential program has a recent heartbeat."""
     try:
         ages = heartbeat.ages(message_broker.broker())
     except message_broker.UNREACHABLE:

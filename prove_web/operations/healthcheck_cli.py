@@ -1,6 +1,6 @@
 """Health check: `python -m prove_web.operations.healthcheck_cli` exits with 0 when the site is ready. No Django.
 
-The web process of this machine is asked at PROVE_PORT, under a name that PROVE_HOSTS lets it answer to.
+It queries the web process of this machine at PROVE_PORT, with a host name that PROVE_HOSTS allows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ALIVE, READY = "/health/", "/health/ready/"
 
 
 def ask(host: str, port: int, path: str) -> tuple[int, str] | None:
-    """Status and text of the answer; None without one."""
+    """Return status and text of the response; None without one."""
     connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
         connection.request("GET", path, headers={"Host": known_name()})
@@ -26,7 +26,7 @@ def ask(host: str, port: int, path: str) -> tuple[int, str] | None:
 
 
 def known_name() -> str:
-    """A name that the site answers to."""
+    """Return a host name that the site accepts."""
     name = os.environ.get("PROVE_HOSTS", "").split(",")[0].strip().lstrip(".")
     return "localhost" if not name or "*" in name else name
 

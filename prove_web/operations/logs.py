@@ -1,4 +1,4 @@
-"""Django's part of the logs: what requests and tasks are about, and what is worth a line."""
+"""Django's part of the logging configuration: request and task context, and log levels."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from training_worker import logs
 
 
 def facts(record: logging.LogRecord) -> dict[str, Any]:
-    """What a record is about. Django names the request itself in what it says once the answer is made."""
-    from .context import about, present  # needs settings, which are being read when this module is
+    """Return the context of a record. Django attaches the request to records logged after the response."""
+    from .context import about, present  # needs settings, which import this module
 
     return {**logs.job_at_work(record), **about(getattr(record, "request", None) or present())}
 
 
 def news(record: logging.LogRecord) -> bool:
-    """Whether it is one: that the site is not ready was asked for, and is in the answer."""
+    """Return whether the record is worth logging; a not-ready response is not, because its body says why."""
     return getattr(record, "status_code", None) != 503
 
 
 def configuration() -> dict[str, Any]:
-    """Django's LOGGING. A traceback of a page is logged, which Django by itself only mails.
+    """Return Django's LOGGING. Tracebacks of pages are logged, which Django by default only mails.
 
-    In JSON each request has a line; in text those that fail do.
+    In JSON every request is logged; in text only failed ones.
     """
     try:
         known = logs.configuration(facts)
@@ -41,9 +41,9 @@ def configuration() -> dict[str, Any]:
             "prove_web.live.jobs": {"level": "INFO" if json else "WARNING"},
             "django": {**ours, "level": "WARNING"},
             "django.server": {**ours, "level": "INFO"},
-            "django.request": {"level": "ERROR", "filters": ["news"]},  # what was not found or allowed is none
-            "django.security": {"level": "WARNING" if json else "CRITICAL"},  # anyone can ask for any name
-            "axes": {"level": "CRITICAL"},  # its lines have the names and addresses of people
+            "django.request": {"level": "ERROR", "filters": ["news"]},  # 404 and 403 are not worth a line
+            "django.security": {"level": "WARNING" if json else "CRITICAL"},  # anyone can send any host name
+            "axes": {"level": "CRITICAL"},  # its lines contain user names and addresses
             "uvicorn": {**ours, "level": "WARNING"},
             "uvicorn.error": {"level": "WARNING"},
         },

@@ -1,4 +1,4 @@
-"""Around every request: its number, a count, how long it took, and a line in the log."""
+"""Middleware for request ids, counters, durations and request logging."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger("prove_web.requests")
 
 @sync_and_async_middleware
 def observed(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """The first of all: what the others refuse is counted, too."""
+    """Observe requests as the outermost middleware, so that requests refused by others are counted too."""
     if iscoroutinefunction(get_response):
 
         async def handle_request_async(request: HttpRequest) -> HttpResponse:
@@ -57,5 +57,5 @@ def end(request: HttpRequest, response: HttpResponse, begun: float) -> HttpRespo
 
 
 def view_of(request: HttpRequest) -> str:
-    """The name of the page; all that is no page has one together."""
+    """Return the view's name; URLs without a page share one label."""
     return request.resolver_match.view_name if request.resolver_match else counters.ELSEWHERE

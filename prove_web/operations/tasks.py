@@ -1,4 +1,4 @@
-"""The pulse: a message through each queue of the web side, which shows that clock, broker and taker all work."""
+"""Heartbeats by messages through each queue of the web side, which show that clock, broker and workers run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CLOCK = "beat"
 
 @app.task(name="prove_web.operations.pulse")
 def pulse(name: str) -> None:
-    """Whoever takes this is alive, under this name."""
+    """Record a heartbeat under this name."""
     message_broker.quietly(lambda: heartbeat.beat(message_broker.broker(), name))
 
 
 @beat_init.connect
 def clock(**rest: Any) -> None:
-    """The clock beats with each message it could send."""
+    """Record a heartbeat of the clock with each message that it sends."""
     after_task_publish.connect(ticked)
 
 

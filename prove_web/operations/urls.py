@@ -1,4 +1,4 @@
-"""Addresses for those who watch over a site."""
+"""URLs for monitoring a site."""
 
 from django.urls import path
 

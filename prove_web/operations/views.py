@@ -1,4 +1,4 @@
-"""Health, measurements, and the page of an error that is ours."""
+"""Health, metrics, and the page for internal errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from . import busy
 from .collector import Everything
 from .health import checks
 
-# Who may read the measurements: this machine alone, or with PROVE_METRICS_TOKEN whoever sends it.
+# Access to metrics: from this machine only, or with PROVE_METRICS_TOKEN for requests that carry the token.
 
 TOKEN = "PROVE_METRICS_TOKEN"
 PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")
 
 
 def refusal(request: HttpRequest) -> str:
-    """Why this request may not read them; empty when it may."""
+    """Return why the request may not read metrics; empty if it may."""
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "")
         return "" if compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()) else wants_token()
@@ -39,7 +39,7 @@ def wants_token() -> str:
 
 
 def from_here(request: HttpRequest) -> bool:
-    """Whether it comes from this machine itself, and is not what a proxy on it passes on for somebody."""
+    """Return whether the request comes directly from this machine and not through a proxy on it."""
     try:
         near = ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
     except ValueError:
@@ -51,7 +51,7 @@ def from_here(request: HttpRequest) -> bool:
 @never_cache
 @require_safe
 def alive(request: HttpRequest) -> HttpResponse:
-    """This process answers; nothing else is asked for."""
+    """Report that this process responds, without any checks."""
     return JsonResponse({"ok": True})
 
 
@@ -59,7 +59,7 @@ def alive(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Whether the site can do its work: 200, or 503 with what is wrong."""
+    """Return 200 if the site is ready, else 503 with the failed checks."""
     found = checks()
     well = all(check.ok for check in found)
     told = {check.name: {"ok": check.ok, "why": check.why} for check in found}
@@ -70,7 +70,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All measurements in Prometheus' formats."""
+    """Return all metrics in a Prometheus format."""
     if why := refusal(request):
         return HttpResponse(why + "\n", status=403, content_type="text/plain; charset=utf-8")
     encode, kind = choose_encoder(request.headers.get("Accept", ""))
@@ -78,10 +78,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """Answer 500 with the number under which the log has the cause, 503 where the database is locked, or 507 where
-    the disk is full.
+    """Respond with 500 and the request id, 503 if the database is locked, or 507 if the disk is full.
 
-    It asks nothing of what may be broken. Django calls it while it handles the error.
+    The request id finds the cause in the log. Django calls it while handling an error, so it depends on nothing that
+    may be broken.
     """
     context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
     if busy.is_busy(sys.exc_info()[1]):

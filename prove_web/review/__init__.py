@@ -1,1 +1,1 @@
-"""Review: queues of trajectories, the labels people give them, and how far people agree."""
+"""Review of trajectories: queues, the labels that people give, and their agreement."""

@@ -1,4 +1,4 @@
-"""Accepting means verified: a trajectory is replayed on today's servers, and accepted as it is or for a reason."""
+"""Acceptance of trajectories: a replay on the current servers verifies one, or a reason is given for its drift."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .loading import NotChecked, recorded
 from .models import Acceptance, Item
 from .to_demonstration import as_demonstration
 
-# What became of the tools that a model was shown: their schemas when the data set came here, and now.
+# Drift of the tool schemas that a model saw, from when the dataset was created until now.
 
 
 def changed_schemas(trajectory: Trajectory, example: Example, today: str) -> list[Difference]:
-    """The tools of an example whose schemas are others now; none with the code of `today`, a fingerprint.
+    """Return the tools of an example whose schemas have changed; none if `today`, a fingerprint, is its own.
 
-    A version counts as that of the data set when it was the newest known at its making; servers without one are
-    passed over, since nothing is known of how they were.
+    The version of the dataset is the newest that was known at its creation; servers without a recorded version are
+    skipped, since their former schemas are unknown.
     """
     if example.source or example.fingerprint == today:
         return []
@@ -46,7 +46,7 @@ def changed_schemas(trajectory: Trajectory, example: Example, today: str) -> lis
 
 
 def format_diff(change: ToolChange) -> Iterator[str]:
-    """Where a schema differs, as a diff."""
+    """Yield a schema's differences as a diff."""
     for where, before, now in change.lines:
         yield f"@@ {where} @@"
         yield from (f"-{line}" for line in (before or "").splitlines())
@@ -59,11 +59,11 @@ LONGEST_REASON = 2_000  # characters
 
 
 class Broken(NotChecked):
-    """A server broke in the replay: that is no drift, and says nothing of the trajectory."""
+    """Failure of a server during a replay: that is no drift, and says nothing about the trajectory."""
 
 
 class Drifted(Exception):
-    """A replay differs from the record, and no reason was given to accept it all the same."""
+    """Replay that differs from the record, without a reason to accept it nevertheless."""
 
     def __init__(self, checked: Checked):
         super().__init__(" ".join(checked.drift))
@@ -72,10 +72,10 @@ class Drifted(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """A replay on the servers of `fingerprint`: its reward by the paper, the world's digest at its end, what differs.
+    """Replay on the servers of `fingerprint`: its reward by the paper, the world's final digest, and what differs.
 
-    `before` is the reward as recorded. `other_code`: the trajectory was made with other code of its servers; that
-    alone is no drift.
+    `before` is the recorded reward. `other_code`: the trajectory was created with other code of its servers; that alone
+    is no drift.
     """
 
     reward: Reward | None
@@ -88,7 +88,10 @@ class Checked:
 
 
 def check(trajectory: Trajectory) -> Checked:
-    """Replay a demonstration, or the calls of an attempt, on today's servers. Raises NotChecked, and Broken of them."""
+    """Replay a demonstration, or the calls of a rollout, on the current servers.
+
+    Raises NotChecked, or its subclass Broken.
+    """
     example, attempt = recorded(trajectory)
     if not example.runs_here:
         return checked(Rerun("", differences=(Difference("elsewhere", not_replayed(example)),)), example)
@@ -116,16 +119,16 @@ def checked(found: Rerun, example: Example) -> Checked:
 
 
 def accept(trajectory: Trajectory, user: User, item: Item | None = None, reason: str = "") -> Acceptance:
-    """Replay a trajectory and keep that it was accepted. Raises Drifted when it differs and there is no reason.
+    """Replay a trajectory and record its acceptance. Raises Drifted if it differs and there is no reason.
 
-    Accepting again what was accepted with the same code, outcome and drift gives the acceptance there is, for `item`
-    that of this item. Raises NotChecked, and Broken of them.
+    Accepting again with the same code, outcome and drift returns the existing acceptance, for `item` that of this item.
+    Raises NotChecked, or its subclass Broken.
     """
     found, reason = check(trajectory), reason.strip()[:LONGEST_REASON]
     with transaction.atomic():
         Trajectory.objects.select_for_update(no_key=True).only("pk").get(
             pk=trajectory.pk
-        )  # one at a time, so one is kept
+        )  # serialized, so that only one is stored
         same = trajectory.acceptances.filter(fingerprint=found.fingerprint, digest=found.digest)
         same = same.filter(item=item) if item else same
         if known := next((one for one in same if tuple(one.drift) == found.drift), None):

@@ -1,4 +1,4 @@
-"""The panel beside a trajectory that verifies and accepts it, and tells of how it was accepted before."""
+"""Panel beside a trajectory that verifies and accepts it, and shows earlier acceptances."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def acceptance(request: Any, dataset: int, example: str) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_accept(request: Any, dataset: int, example: str) -> HttpResponse:
-    """Replay and accept; what drifted, or why nothing was replayed, is shown in the answer."""
+    """Replay and accept; the response shows what drifted, or why nothing was replayed."""
     found = one_of(request.project, dataset, example)
     if blind_since(found, request.user):
         return panel(request, found)
@@ -45,7 +45,7 @@ def trajectory_accept(request: Any, dataset: int, example: str) -> HttpResponse:
 
 
 def panel(request: Any, trajectory: Trajectory, **now: Any) -> HttpResponse:
-    """The panel alone to htmx, else a page with it; to those who have yet to review blind, that it waits for them."""
+    """Return the panel for htmx, else a page with it; blind reviewers see only that it waits for their review."""
     blind = blind_since(trajectory, request.user) is not None
     context: dict[str, Any] = {"trajectory": trajectory, "blind": blind, **now}
     if not blind:

@@ -1,4 +1,4 @@
-"""What lists and pages tell of a trajectory's acceptance: who, when, and whether the servers are still the same."""
+"""Acceptance status of trajectories: who accepted one, when, and whether the servers are still the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Standing:
 
 
 def standings(trajectories: Iterable[Trajectory]) -> dict[int, Standing]:
-    """By trajectory, of those that were accepted: two queries, however many there are."""
+    """Return the status by trajectory, for accepted ones only: two queries for any number of trajectories."""
     servers = {one.pk: one.servers for one in trajectories}
     rows = Acceptance.objects.filter(trajectory__in=servers).order_by()
     newest = rows.values("trajectory").annotate(newest=Max("pk")).values_list("newest", flat=True)
@@ -31,6 +31,6 @@ def standings(trajectories: Iterable[Trajectory]) -> dict[int, Standing]:
 
 
 def today(names: str) -> str:
-    """The code of these servers now; "" where one of them is gone."""
+    """Return the fingerprint of these servers now; "" if one is missing."""
     servers = [name for name in names.split(",") if name]
     return fingerprint(servers) if all(name in SERVERS for name in servers) else ""

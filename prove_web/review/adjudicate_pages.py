@@ -1,4 +1,4 @@
-"""The page that settles what reviewers disagree about: their answers side by side, and the adjudicator's own."""
+"""Page that adjudicates disagreement: the reviewers' answers side by side, and the adjudicator's own."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from .schema import read_schema
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD"])
 def following(request: ProjectRequest, queue: int) -> HttpResponse:
-    """Go to the first item in conflict, behind the one that the address names."""
+    """Go to the first item in conflict after the one that the URL names."""
     found = one_queue(request.project, queue)
     after = request.GET.get("after", "")
     return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
 
 
 def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
-    """The address of the next item in conflict; of the queue, which then says that there is none."""
+    """Return the URL of the next item in conflict; that of the queue, with a message, if there is none."""
     if (item := conflicting(queue, after)) is None:
         messages.success(request, "No item of this queue is in conflict.")
         return str(queue.get_absolute_url())
@@ -58,7 +58,7 @@ def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
-    """One item, what its reviewers say of it, and the form that settles it."""
+    """Show an item with its reviewers' answers and the form that settles it."""
     item = item_of(request, queue, position)
     shape = shape_of(item.trajectory)
     if item.state == Item.State.OPEN:
@@ -71,7 +71,7 @@ def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpRespon
 
 
 def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
-    """Keep the draft, or settle the item."""
+    """Save the draft, or settle the item."""
     filled, action = parse_submission(request, item, shape), request.POST.get("action", "")
     try:
         if action == "draft":
@@ -89,7 +89,7 @@ def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
 
 
 def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
-    """The page; a form that nobody began holds what all reviewers agree on."""
+    """Render the page; a form without a draft is prefilled with what all reviewers agree on."""
     schema = read_schema(item.queue.schema)
     own = mine(item, request.user, adjudicates=True)
     reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))

@@ -1,4 +1,4 @@
-"""How far reviewers agree: by question, by pair of reviewers, and over time, with how many units that rests on."""
+"""Agreement of reviewers: by question, by pair of reviewers, and over time, with the number of units behind each."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from django.utils import timezone
 from .coefficients import Counts, Estimate, ac1, alpha, kappa, percent, reading, varied
 from .label_matrix import NO, Answers, Facet, Unit
 
-ENOUGH = 10  # units below which a figure would say next to nothing
+ENOUGH = 10  # with fewer units, a figure would say next to nothing
 
 
 @dataclass(frozen=True)
 class Figures:
     """Agreement over `units` that at least two people answered, in `answers` by `people`.
 
-    The four estimates are None where there are too few units, or where they are not defined. Where all answers are
-    the same, nothing shows whether people can tell the cases apart: all four are None and `unmeasurable` says why.
+    The four estimates are None if there are too few units, or if they are undefined. If all answers are the same,
+    nothing shows whether people can tell the cases apart: then all four are None and `unmeasurable` says why.
     """
 
     units: int
@@ -39,7 +39,7 @@ class Figures:
 
     @property
     def word(self) -> str:
-        """The usual word for AC1, which is defined where the others are not."""
+        """The usual word for AC1, which is defined even where the other estimates are not."""
         return reading(self.ac1.value) if self.ac1 else ""
 
 
@@ -54,14 +54,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Period:
-    """A day or a week that begins on `start`."""
+    """A day or week that begins on `start`."""
 
     start: date
     figures: Figures
 
 
 def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
-    """Agreement on a facet, over all units or over these. Kappa is the mean over pairs of people (Light 1971)."""
+    """Return the agreement on a facet, over all or these units. Kappa is the mean over pairs of people (Light 1971)."""
     taken = {unit: answers.given[unit] for unit in (answers.given if units is None else units)}
     shared = {unit: given for unit, given in taken.items() if len(given) > 1}
     seen = {
@@ -85,7 +85,7 @@ def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
 
 
 def without_variation(counts: Counts, facet: Facet) -> str:
-    """Return why agreement cannot be measured where all answers are the same; nothing where they vary."""
+    """Return why agreement can't be measured if all answers are the same; empty if they vary."""
     if varied(counts):
         return ""
     answer = facet.values[int(counts.sum(axis=0).argmax())]
@@ -95,12 +95,12 @@ def without_variation(counts: Counts, facet: Facet) -> str:
 
 
 def counted(given: Iterable[Mapping[int, int]], size: int) -> Counts:
-    """How many people gave each answer about each unit."""
+    """Count how many people gave each answer about each unit."""
     return np.array([np.bincount([*one.values()], minlength=size) for one in given], dtype=np.int64)
 
 
 def lights(shared: Mapping[Unit, Mapping[int, int]], facet: Facet) -> Estimate | None:
-    """Cohen's kappa of two people; of more, the mean over the pairs with enough units, without an interval."""
+    """Return Cohen's kappa of two people; of more, the mean over pairs with enough units, without an interval."""
     found = [each for table in tables(shared, facet).values() if (each := kappa_of(table, facet))]
     if len(found) == 1:
         return found[0]
@@ -112,7 +112,7 @@ def kappa_of(table: Counts, facet: Facet) -> Estimate | None:
 
 
 def tables(given: Mapping[Unit, Mapping[int, int]], facet: Facet) -> dict[tuple[int, int], Counts]:
-    """Of each pair of people, how often one gave the answer of the row and the other that of the column."""
+    """Return for each pair of people how often one gave the answer of the row and the other that of the column."""
     size, found = len(facet.values), dict[tuple[int, int], Counts]()
     for of_unit in given.values():
         for one, other in combinations(sorted(of_unit), 2):
@@ -122,7 +122,7 @@ def tables(given: Mapping[Unit, Mapping[int, int]], facet: Facet) -> dict[tuple[
 
 
 def pairs(answers: Answers) -> list[Pair]:
-    """Every two people who are still here and answered the same units."""
+    """Return every two current members who answered the same units."""
     here = {unit: {who: value for who, value in given.items() if who > 0} for unit, given in answers.given.items()}
     return [
         Pair(one, other, of_pair(table, answers.facet))
@@ -151,7 +151,7 @@ def of_pair(table: Counts, facet: Facet) -> Figures:
 
 
 def over_time(answers: Answers, by: str = "week") -> list[Period]:
-    """Agreement by the day or week in which the last answer about a unit came."""
+    """Return the agreement by the day or week of the last answer about a unit."""
     starts: dict[date, list[Unit]] = {}
     for unit, at in answers.last.items():
         starts.setdefault(START[by](at), []).append(unit)

@@ -1,4 +1,4 @@
-"""The page of agreement: what is asked of it, and what it shows; the address holds both queue and question."""
+"""Page of agreement; the URL holds the queue and the question."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ MOST_PERIODS = 26
 
 @dataclass(frozen=True)
 class Cell:
-    """Two reviewers in the matrix; no figures where they shared nothing."""
+    """Two reviewers in the matrix; without figures if they share no unit."""
 
     figures: Figures | None
     estimate: Estimate | None = None
-    beyond_chance: bool = True  # percent is not, so the usual words do not fit it
+    beyond_chance: bool = True  # percent is not, so the usual words do not apply to it
 
     @property
     def word(self) -> str:
@@ -52,8 +52,10 @@ class Cell:
 @in_project(Action.VIEW)
 @require_safe
 def agreement(request: ProjectRequest) -> HttpResponse:
-    """`?queue=` one queue alone, `?question=` whose pairs and course are shown, `?by=` day or week, `?as=` which figure
-    the pairs are compared by."""
+    """Show agreement; `?queue=` limits it to one queue, `?question=` selects the question for pairs and the time plot.
+
+    `?by=` is day or week, `?as=` is the estimate by which pairs are compared.
+    """
     queue = queue_of(request.project, request.GET.get("queue", ""))
     found = [each for each in collected(request.project, queue, Blind(request.user, request.project)) if each.given]
     chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
@@ -80,7 +82,7 @@ def agreement(request: ProjectRequest) -> HttpResponse:
 
 
 def disagreement(chosen: Answers) -> dict[str, Any]:
-    """What is said in place of what, who stands apart, and about what: of blind queues once an item has all reviews."""
+    """Return confusion, outlier reviewers and disputes; those of blind queues only once an item has all reviews."""
     counts, values, people = confusion(chosen), chosen.facet.values, apart(chosen)
     names = User.objects.in_bulk([one.person for one in people])
     told = get_visible_items().filter(pk__in={item for item, _ in chosen.given})
@@ -96,7 +98,7 @@ def disagreement(chosen: Answers) -> dict[str, Any]:
 
 
 def queue_of(project: Project, number: str) -> Queue | None:
-    """The queue of this number; None for all of them."""
+    """Return the queue of this number; None for all queues."""
     if not number:
         return None
     found = project.queues.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None
@@ -106,7 +108,7 @@ def queue_of(project: Project, number: str) -> Queue | None:
 
 
 def matrix(found: Sequence[Pair], statistic: str) -> list[tuple[str, list[tuple[str, Cell]]]]:
-    """Every reviewer beside every other, by name."""
+    """Return a row for every reviewer with a cell for every other, by name."""
     users = {one for pair in found for one in (pair.one, pair.other)}
     names = dict(User.objects.filter(pk__in=users).values_list("pk", "username"))
     order = sorted(users, key=lambda one: (names.get(one, ""), one))
@@ -123,7 +125,7 @@ def cell(figures: Figures | None, statistic: str) -> Cell:
 
 
 def course(periods: Sequence[Period]) -> Plot | None:
-    """Percent and AC1 over time; None unless two periods have enough."""
+    """Plot percent and AC1 over time; None unless two periods have enough units."""
     known = [(place, each) for place, each in enumerate(periods) if each.figures.ac1]
     if len(known) < 2:
         return None

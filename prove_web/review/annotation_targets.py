@@ -1,4 +1,4 @@
-"""What a trajectory offers to be judged apart: its user turns and its calls, numbered as its page numbers them."""
+"""Annotation targets of a trajectory: its user turns and its calls, numbered as on its page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training_worker.prove.trajectory import Rollout, loads
 
 @dataclass(frozen=True)
 class Said:
-    """One turn: what the user says, and all that is done until they speak again."""
+    """A turn: the user's message, and everything until the next one."""
 
     number: int
     text: str
@@ -24,7 +24,7 @@ class Said:
 
 @dataclass(frozen=True)
 class CallTarget:
-    """One call that was run, with the arguments it had; None for one whose arguments could not be read."""
+    """A call that was run, with its arguments; None if the arguments could not be parsed."""
 
     number: int
     tool: str
@@ -33,14 +33,14 @@ class CallTarget:
 
 @dataclass(frozen=True)
 class Shape:
-    """The turns and the calls of a trajectory, each by its number from 1; none for a record that cannot be read."""
+    """The turns and the calls of a trajectory, by number from 1; none if its record can't be read."""
 
     turns: tuple[Said, ...] = ()
     calls: tuple[CallTarget, ...] = ()
 
 
 def shape_of(trajectory: Trajectory) -> Shape:
-    """What a trajectory consists of as it was recorded; nothing is run."""
+    """Return the targets of a trajectory as it was recorded, without a replay."""
     turns = turns_of(trajectory)
     asked = [turn.text for turn in turns if turn.role == "user"]
     said = tuple(Said(number, text) for number, text in enumerate(asked, start=1))

@@ -1,4 +1,4 @@
-"""The page of the reward as an annotator, and the queue that its disagreements make."""
+"""Page that compares the reward with reviewers as an annotator, and creates a queue of their disagreements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIDES = {"": "All", "low": "Accepted, low reward", "high": "Not accepted, high r
 
 
 class AnnotatorParams:
-    """What an address asks for: which verdicts, which part of the reward, from which threshold on, and which side."""
+    """URL parameters: the verdicts, the reward component, the threshold and the side."""
 
     def __init__(self, project: Project, given: QueryDict, blind: Blind):
         self.queue: Queue | None = queue_of(project, given.get("queue", ""))
@@ -43,7 +43,7 @@ class AnnotatorParams:
         self.given = number(given.get("at", ""))
 
     def threshold(self, found: Annotator) -> float:
-        """The one that was asked for, or else where one begins."""
+        """Return the requested threshold, or else the initial one."""
         return found.start if self.given is None else self.given
 
     @property
@@ -62,7 +62,7 @@ def number(text: str) -> float | None:
 @in_project(Action.VIEW)
 @require_safe
 def reward_annotator(request: ProjectRequest) -> HttpResponse:
-    """`?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` a threshold, `?side=`."""
+    """Show `?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` threshold, `?side=`."""
     asked = AnnotatorParams(request.project, request.GET, Blind(request.user, request.project))
     found = [annotator(asked.units, part) for part in PARTS]
     chosen = found[PARTS.index(asked.part)]
@@ -88,7 +88,7 @@ def reward_annotator(request: ProjectRequest) -> HttpResponse:
 
 
 def now(units: Sequence[Judged], part: str, threshold: float) -> Cut | None:
-    """Agreement at the threshold as it stands."""
+    """Return the agreement at the current threshold."""
     import numpy as np
 
     having = [one for one in units if part in one.scores]
@@ -98,7 +98,7 @@ def now(units: Sequence[Judged], part: str, threshold: float) -> Cut | None:
 
 
 def pictures(found: Annotator, threshold: float) -> dict[str, Plot]:
-    """The sweep of thresholds, and the ROC curve."""
+    """Return the plots of the threshold sweep and the ROC curve."""
     places = [one.threshold for one in found.cuts]
     low, high = room(places, (places[0], places[0] + 0.01))
     told = {
@@ -124,7 +124,7 @@ def roc(found: Annotator) -> Plot:
 @in_project(Action.LAUNCH)
 @require_POST
 def disagreement_queue(request: ProjectRequest) -> HttpResponse:
-    """Make a queue of the disagreements that the page shows."""
+    """Create a queue of the disagreements that the page shows."""
     asked = AnnotatorParams(request.project, request.POST, Blind(request.user, request.project))
     threshold = asked.threshold(annotator(asked.units, asked.part))
     found = disagreements(asked.units, asked.part, threshold, asked.side)

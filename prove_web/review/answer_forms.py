@@ -1,4 +1,4 @@
-"""Answers to the questions of a queue: as the fields of a form, and as a review keeps them."""
+"""Answers to the questions of a queue: as form fields, and as a review stores them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .schema import LabelSchema, Question
 
 TRAJECTORY, TURN, CALL, CORRECTED = "a", "t", "c", "x"
 GROUPS = {TURN: "turns", CALL: "calls"}
-LONGEST_TEXT = 4_000  # characters of an answer in words
+LONGEST_TEXT = 4_000  # characters of a text answer
 LONGEST_COMMENT = 20_000
 LONGEST_ARGUMENTS = 50_000
 
 
 @dataclass(frozen=True)
 class QuestionField:
-    """One question at one place: `name` is its field, `number` the turn or call it is about."""
+    """A question at one place: `name` is its field, `number` the turn or call that it is about."""
 
     name: str
     question: Question
@@ -28,7 +28,7 @@ class QuestionField:
 
 @dataclass(frozen=True)
 class Read:
-    """What a form says. `wrong` could never be kept; with `unready`, a draft is kept but not complete."""
+    """Parsed form. `wrong` answers can never be saved; with `unready` ones a draft is saved but not complete."""
 
     answers: dict[str, Any] = field(default_factory=dict)
     comment: str = ""
@@ -37,12 +37,12 @@ class Read:
 
     @property
     def faults(self) -> dict[str, str]:
-        """Each fault by its field; "" is the form as a whole."""
+        """The errors by field; "" is the form as a whole."""
         return self.wrong | self.unready
 
 
 def iter_questions(schema: LabelSchema, shape: Shape) -> Iterator[QuestionField]:
-    """Every question wherever it is asked: of the whole, then of each turn, then of each call."""
+    """Yield every question at each of its places: of the trajectory, then of each turn, then of each call."""
     yield from (QuestionField(f"{TRAJECTORY}-{one.name}", one) for one in schema.of("trajectory"))
     for turn in shape.turns:
         yield from (QuestionField(f"{TURN}-{turn.number}-{one.name}", one, turn.number) for one in schema.of("turn"))
@@ -51,7 +51,7 @@ def iter_questions(schema: LabelSchema, shape: Shape) -> Iterator[QuestionField]
 
 
 def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]]) -> Read:
-    """The answers that the fields of a form give; a field may have several values."""
+    """Parse the fields of a form; a field may have several values."""
     found = Read(comment=clean(" ".join(posted.get("comment", ()))))
     if len(found.comment) > LONGEST_COMMENT:
         found.wrong["comment"] = (
@@ -70,7 +70,7 @@ def read(schema: LabelSchema, shape: Shape, posted: Mapping[str, Sequence[str]])
 
 
 def take(found: Read, one: QuestionField, values: list[str]) -> None:
-    """Put one field's answer where it belongs, or its fault."""
+    """Store the answer of one field, or its error."""
     if not values:
         if one.question.required:
             found.unready[one.name] = "An answer is required."
@@ -85,7 +85,7 @@ def take(found: Read, one: QuestionField, values: list[str]) -> None:
 
 
 def answered(question: Question, values: list[str]) -> tuple[Any, str]:
-    """An answer of the question's kind and "", or None and what is wrong with it."""
+    """Return an answer of the question's kind and "", or None and an error."""
     if question.kind == "text":
         long = len(values[0]) > LONGEST_TEXT
         return values[0], f"At most {LONGEST_TEXT:,} characters; this has {len(values[0]):,}." if long else ""
@@ -100,7 +100,7 @@ def answered(question: Question, values: list[str]) -> tuple[Any, str]:
 
 
 def correct(found: Read, number: int, arguments: dict[str, Any] | None, text: str) -> None:
-    """The arguments that a call should have had, where they are others; text that is no JSON yet waits in the draft."""
+    """Store the corrected arguments of a call, if they differ; text that is not JSON yet stays in the draft."""
     if not text.strip():
         return
     name = f"{CORRECTED}-{number}"
@@ -115,7 +115,7 @@ def correct(found: Read, number: int, arguments: dict[str, Any] | None, text: st
 
 
 def arguments_in(text: str) -> dict[str, Any] | None:
-    """The arguments that a text spells out; None where it is no JSON object."""
+    """Parse arguments; None if the text is not a JSON object."""
     try:
         value = json.loads(text, parse_constant=lambda name: 1 / 0)
     except (ValueError, RecursionError, ZeroDivisionError):
@@ -124,7 +124,7 @@ def arguments_in(text: str) -> dict[str, Any] | None:
 
 
 def values(answers: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The fields of a form that say these answers."""
+    """Return the form fields for these answers."""
     found: dict[str, list[str]] = {}
     for name, value in answers.items():
         if name == "corrected":
@@ -142,10 +142,10 @@ def texts(value: Any) -> list[str]:
 
 
 def spelled(arguments: Any) -> str:
-    """Arguments as a person edits them; a draft's text as it was typed."""
+    """Return arguments as editable text; the text of a draft is unchanged."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, indent=2, ensure_ascii=False)
 
 
 def clean(text: str) -> str:
-    """Without what a database refuses: zero bytes, and halves of characters."""
+    """Remove what databases reject: NUL bytes and unpaired surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode().replace("\r\n", "\n")

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ReviewConfig(AppConfig):
-    """Reviewing trajectories: queues, labels, adjudication, comments."""
+    """Review of trajectories: queues, labels, adjudication, comments."""
 
     name = "prove_web.review"
     label = "review"

@@ -1,7 +1,7 @@
-"""Who is sent to which item: no more people at once than it takes, and never two to the last place.
+"""Assignment of items to reviewers: no more at the same time than an item needs, and never two for the last place.
 
-Places of an item are taken by reviews that are complete, by holds that are not over, and by those it is assigned to.
-Whoever left the team, or may no longer annotate, takes none: what was assigned to them goes back to the pool.
+Places of an item are taken by complete reviews, by active holds, and by assignments. People who left the team, or may
+no longer annotate, take no place: items assigned to them return to the pool.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ FINISHED = (Review.State.DONE, Review.State.SKIPPED)
 
 
 def locked(queue: Queue) -> Queue:
-    """The queue as it is now, in a transaction that no other of this queue runs beside."""
+    """Lock the queue for this transaction and return its current state."""
     return Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
 
 
 def able(queue: Queue) -> QuerySet:
-    """The ids of those who may review in the queue."""
+    """Return the ids of users who may review in the queue."""
     rows = Membership.objects.filter(organisation=queue.project.organisation_id, role__in=ANNOTATORS)
     return rows.values("user_id")
 
 
 def counted(rows: QuerySet) -> Coalesce:
-    """How many rows there are for the item at hand."""
+    """Return the number of rows for the item at hand."""
     counts = rows.order_by().values("item").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counts, output_field=IntegerField()), Value(0))
 
 
 def places(queue: Queue, user: User) -> QuerySet[Item]:
-    """The queue's items that are there; `taken` counts the places that others take."""
+    """Return the queue's existing items; `taken` counts the places that others take."""
     here, at = {"item": OuterRef("pk")}, {"item": OuterRef("item"), "reviewer": OuterRef("user")}
     now, may = timezone.now(), able(queue)
     reviews = Review.objects.filter(adjudicates=False)
@@ -55,7 +55,7 @@ def places(queue: Queue, user: User) -> QuerySet[Item]:
 
 
 def offered(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
-    """The items that someone may be sent to, the first ones first: those they hold, those of theirs, those of all."""
+    """Yield the items that the user may be sent to, by priority: held by the user, assigned to the user, free."""
     finished = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False, state__in=FINISHED)
     rows = places(queue, user).filter(state=Item.State.OPEN).exclude(Exists(finished)).order_by("position")
     yield rows.filter(holds__reviewer=user, holds__until__gt=timezone.now())
@@ -64,7 +64,7 @@ def offered(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
 
 
 def next_item(queue: Queue, user: User, after: int = 0) -> Item | None:
-    """Send someone to the next item that needs them: behind the one at `after`, then from the beginning, then that."""
+    """Hold and return the user's next item: after the one at `after`, then from the start, then that one."""
     with transaction.atomic():
         current = locked(queue)
         if current.closed_at:
@@ -78,7 +78,7 @@ def next_item(queue: Queue, user: User, after: int = 0) -> Item | None:
 
 
 def take(item: Item, user: User) -> bool:
-    """Hold an item that someone opens by its address; whether there is a place for them."""
+    """Hold an item that a user opens by its URL. Return whether it has a place for the user."""
     with transaction.atomic():
         queue = locked(item.queue)
         if queue.closed_at or not has_place(queue, item, user):
@@ -88,14 +88,14 @@ def take(item: Item, user: User) -> bool:
 
 
 def has_place(queue: Queue, item: Item, user: User) -> bool:
-    """Whether an item has a place that nobody else takes, or one that is kept for this person."""
+    """Return whether an item has a free place, or one that is reserved for this user."""
     if item.assigned.filter(pk=user.pk).exists():
         return True
     return places(queue, user).filter(pk=item.pk, taken__lt=queue.reviewers).exists()
 
 
 def hold(queue: Queue, item: Item, user: User) -> None:
-    """Keep the item's place for this person for as long as the queue says, from now."""
+    """Hold a place at the item for this user, for the queue's lock timeout from now."""
     until = timezone.now() + timedelta(minutes=queue.hold_minutes)
     Hold.objects.update_or_create(item=item, reviewer=user, defaults={"until": until})
 
@@ -105,7 +105,7 @@ def release(item: Item, user: User) -> None:
 
 
 def renew(queue: Queue, item: Item, user: User) -> bool:
-    """Keep one's place while one works; one that was lost is taken again where there still is room."""
+    """Renew a hold during work; an expired one is taken again if there still is a place. Return whether there is."""
     now = timezone.now()
     mine = Hold.objects.filter(item=item, reviewer=user, until__gt=now)
     if mine.update(until=now + timedelta(minutes=queue.hold_minutes)):
@@ -117,7 +117,7 @@ def renew(queue: Queue, item: Item, user: User) -> bool:
 
 
 def waiting_for(user: User, project: object) -> QuerySet[Item]:
-    """The open items of a project that are this person's: begun and not finished, or assigned to them."""
+    """Return the user's open items of a project: started and not finished, or assigned."""
     mine = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False)
     rows = Item.objects.filter(queue__project=project, queue__closed_at=None, state=Item.State.OPEN)
     rows = rows.filter(trajectory__dataset__deleted_at=None)

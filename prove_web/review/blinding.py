@@ -1,9 +1,9 @@
-"""What somebody may not know yet: the reward of a trajectory that waits for their answers in a blind queue, and what
-others made of it.
+"""Blind review: hides the reward, and the work of others, from a user whose own answers in a blind queue are missing.
 
-An item waits while its queue is open and their own review is not complete: an open item for those who were assigned,
-have begun or skipped it or are at it, and where reviewers pull items for every annotator, who may be next; an item that
-others have completed for the annotators who began it. Who may adjudicate is blind only where they take part.
+An item waits while its queue is open and the user's own review is not complete. An open item waits for those who were
+assigned, started, skipped or hold it; where reviewers pull items, it waits for every annotator, who may be next. An
+item that others have completed waits for the annotators who started it. Users who may adjudicate are blind only where
+they take part.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCORES = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 
 
 class Blind:
-    """What waits in a project for one person's answers; nothing for who is nobody, such as a command or a job."""
+    """Items of a project that wait for one user's answers; none for an anonymous user, such as a command or a job."""
 
     def __init__(self, user: Any, project: Project):
         self.user, self.project = user, project
@@ -50,7 +50,7 @@ class Blind:
 
     @property
     def keys(self) -> QuerySet:
-        """The trajectories, as a query within another."""
+        """The trajectories that wait, as a subquery."""
         return self.items.order_by().values("trajectory")
 
     @cached_property
@@ -58,21 +58,21 @@ class Blind:
         return self.items.exists()
 
     def among(self, keys: Iterable[int]) -> set[int]:
-        """Which of these trajectories wait."""
+        """Return which of these trajectories wait."""
         asked = list(keys)
         return set(self.items.filter(trajectory__in=asked).values_list("trajectory", flat=True)) if self.any else set()
 
     def since(self, trajectory: Trajectory) -> datetime | None:
-        """When the oldest queue was made in which a trajectory waits; None for none."""
+        """Return the creation time of the oldest queue in which a trajectory waits, or None."""
         rows = self.items.filter(trajectory=trajectory).order_by("queue__created_at")
         return rows.values_list("queue__created_at", flat=True).first()
 
     def exclude_hidden(self, rows: QuerySet, path: str = "pk") -> QuerySet:
-        """The rows without those whose trajectory, which is at `path`, waits."""
+        """Return the rows without those whose trajectory, at the lookup `path`, waits."""
         return rows.exclude(**{f"{path}__in": self.keys}) if self.any else rows
 
     def cover(self, rows: Iterable[Trajectory]) -> set[int]:
-        """Take the reward out of those that wait, as they are in memory; which these are."""
+        """Remove the reward, in memory, from trajectories that wait. Return their ids."""
         known = list(rows)
         waiting = self.among(one.pk for one in known)
         for one in known:
@@ -82,7 +82,7 @@ class Blind:
 
 
 def covered(trajectory: Trajectory) -> Trajectory:
-    """A trajectory without its reward, in memory."""
+    """Remove the reward from a trajectory in memory."""
     for name in SCORES:
         setattr(trajectory, name, None)
     if "rollout" not in trajectory.get_deferred_fields() and trajectory.rollout:
@@ -91,5 +91,5 @@ def covered(trajectory: Trajectory) -> Trajectory:
 
 
 def blind_since(trajectory: Trajectory, user: Any) -> datetime | None:
-    """When the oldest blind queue was made that waits for this person's answers about a trajectory; None for none."""
+    """Return the creation time of the oldest blind queue that waits for this user's answers, or None."""
     return Blind(user, trajectory.dataset.project).since(trajectory)

@@ -1,8 +1,8 @@
-"""How far people agree: the share of equal answers, and that beyond chance by Cohen, Krippendorff and Gwet.
+"""Agreement coefficients: the share of equal answers, and beyond chance those of Cohen, Krippendorff and Gwet.
 
 All but kappa take counts of shape (units, categories): how many people gave each answer about each unit; units with
-fewer than two answers are of no account. Kappa takes a table of shape (categories, categories): how often one person
-gave the answer of the row and the other that of the column. An estimate is None where it is not defined.
+fewer than two answers are ignored. Kappa takes a table of shape (categories, categories): how often one person gave the
+answer of the row and the other that of the column. An estimate is None if it is undefined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Estimate:
-    """A coefficient, 1 at most, and its 95% interval where there is one."""
+    """A coefficient, at most 1, and its 95% interval if there is one."""
 
     value: float
     low: float | None = None
@@ -36,7 +36,7 @@ class Estimate:
 
 
 def pairable(counts: Counts) -> Counts:
-    """The units that at least two people answered."""
+    """Return the units that at least two people answered."""
     return counts[counts.sum(axis=1) >= 2]
 
 
@@ -46,14 +46,16 @@ def varied(counts: Counts) -> bool:
 
 
 def shares(counts: Counts) -> Floats:
-    """Of each unit, the share of pairs of its answers that are equal (Gwet 2014, p_a|i)."""
+    """Return for each unit the share of equal pairs of its answers (Gwet 2014, p_a|i)."""
     answers = counts.sum(axis=1)
     return (counts * (counts - 1)).sum(axis=1) / (answers * (answers - 1))
 
 
 def percent(counts: Counts) -> Estimate | None:
-    """The mean over units of the share of equal pairs; its interval by bootstrap over units, or Wilson's if all are
-    the same (see benchmarks/intervals.py)."""
+    """Return the mean over units of the share of equal pairs.
+
+    The interval is by bootstrap over units, or Wilson's if all shares are the same (see benchmarks/intervals.py).
+    """
     counts = pairable(counts)
     if not len(counts):
         return None
@@ -67,9 +69,9 @@ def percent(counts: Counts) -> Estimate | None:
 
 
 def alpha(counts: Counts, level: Level = "nominal") -> Estimate | None:
-    """Krippendorff's alpha by the package `krippendorff` (Krippendorff 2011); its interval by bootstrap over units.
+    """Return Krippendorff's alpha by the package `krippendorff` (Krippendorff 2011), with a bootstrap over units.
 
-    Not defined where everyone always gave the same answer.
+    The bootstrap gives the interval. Alpha is undefined if all answers are the same.
     """
     from krippendorff import alpha as krippendorffs
 
@@ -78,13 +80,13 @@ def alpha(counts: Counts, level: Level = "nominal") -> Estimate | None:
         return None
     value = float(krippendorffs(value_counts=counts, level_of_measurement=level))
     if (shares(counts) == 1).all():
-        return Estimate(value)  # of disagreement nothing was seen, so resampling knows nothing of it
+        return Estimate(value)  # no disagreement was seen, so resampling shows none
     patterns, weights = resampled(counts)
     return Estimate(value, *between(alphas(weights @ flat(coincidences(patterns)), counts.shape[1], level)))
 
 
 def coincidences(counts: Counts) -> Floats:
-    """Of each unit the pairs of its answers, each counted 1 / (answers - 1): (units, categories, categories)."""
+    """Return the answer pairs of each unit, each weighted 1 / (answers - 1): (units, categories, categories)."""
     own = counts[:, :, None] * np.eye(counts.shape[1])
     found: Floats = (counts[:, :, None] * counts[:, None, :] - own) / (counts.sum(axis=1) - 1)[:, None, None]
     return found
@@ -95,7 +97,7 @@ def flat(tables: Floats) -> Floats:
 
 
 def alphas(observed: Floats, size: int, level: Level) -> Floats:
-    """Alpha of each of the coincidence tables that are given flat; NaN where it is not defined."""
+    """Return alpha of each flattened coincidence table; NaN if it is undefined."""
     tables = observed.reshape(-1, size, size)
     margins = tables.sum(axis=1)
     total = margins.sum(axis=1)[:, None, None]
@@ -107,7 +109,7 @@ def alphas(observed: Floats, size: int, level: Level) -> Floats:
 
 
 def distances(margins: Floats, level: Level) -> Floats:
-    """The squared difference of any two answers, for each row of margins (Krippendorff 2011, delta²)."""
+    """Return the squared difference of any two answers, for each row of margins (Krippendorff 2011, delta²)."""
     size = margins.shape[1]
     if level == "nominal":
         return np.broadcast_to(1 - np.eye(size), (len(margins), size, size))
@@ -118,9 +120,9 @@ def distances(margins: Floats, level: Level) -> Floats:
 
 
 def ac1(counts: Counts) -> Estimate | None:
-    """Gwet's AC1 with the variance over units of Gwet 2008 (any number of people, some answers missing).
+    """Return Gwet's AC1 with the variance over units of Gwet 2008 (any number of people, some answers missing).
 
-    The interval is Student's. Units with a single answer count in how common each answer is, and in nothing else.
+    The interval is Student's. Units with a single answer count only towards the prevalence of answers.
     """
     from scipy.stats import t
 
@@ -146,9 +148,9 @@ def ac1(counts: Counts) -> Estimate | None:
 
 
 def kappa(table: Counts, level: Level = "nominal") -> Estimate | None:
-    """Cohen's kappa by scikit-learn, of ratings with quadratic weights (Cohen 1968); its interval by bootstrap.
+    """Return Cohen's kappa by scikit-learn, for ratings with quadratic weights (Cohen 1968); its interval by bootstrap.
 
-    Not defined where both always gave one and the same answer.
+    It is undefined if both people always gave the same answer.
     """
     from sklearn.metrics import cohen_kappa_score
 
@@ -169,7 +171,7 @@ def kappa(table: Counts, level: Level = "nominal") -> Estimate | None:
 
 
 def kappas(tables: Floats, level: Level) -> Floats:
-    """Kappa of each table; NaN where it is not defined."""
+    """Return kappa of each table; NaN if it is undefined."""
     size = tables.shape[1]
     place = np.arange(size)
     apart = (place[:, None] - place[None, :]) ** 2 if level == "ordinal" else 1 - np.eye(size)
@@ -180,21 +182,21 @@ def kappas(tables: Floats, level: Level) -> Floats:
 
 
 def resampled(counts: Counts) -> tuple[Counts, Counts]:
-    """The different rows, and how often each is drawn in every resample of all units, whatever their order."""
+    """Return the distinct rows, and how often each is drawn in every resample of all units, in any order."""
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     weights = np.random.default_rng(SEED).multinomial(len(counts), times / len(counts), RESAMPLES)
     return patterns, weights
 
 
 def between(values: Floats) -> tuple[Any, Any]:
-    """The middle 95% of those that are defined."""
+    """Return the middle 95% of the defined values."""
     known = values[~np.isnan(values)]
     low, high = np.percentile(known, ENDS) if len(known) else (None, None)
     return (None, None) if low is None else (float(low), float(high))
 
 
 def reading(value: float) -> str:
-    """The usual word for a coefficient (Landis and Koch 1977)."""
+    """Return the usual word for a coefficient (Landis and Koch 1977)."""
     for least, word in ((0.8, "almost perfect"), (0.6, "substantial"), (0.4, "moderate"), (0.2, "fair")):
         if value > least:
             return word

@@ -1,4 +1,4 @@
-"""Where in a trajectory a comment stands: the whole of it, one of the user's turns, or one of its calls."""
+"""Anchors of comments in a trajectory: the whole, a user turn, or a call."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PLACE = re.compile(r"(turn|call)-([1-9]\d{0,3})")
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Numbers count from 1, as the page does; both None: the whole trajectory."""
+    """Numbers count from 1, as on the page; if both are None, the whole trajectory."""
 
     turn: int | None = None
     call: int | None = None
 
     @property
     def key(self) -> str:
-        """As forms and anchors name it; "" for the whole."""
+        """The name in forms and anchors; "" for the whole."""
         return f"call-{self.call}" if self.call else f"turn-{self.turn}" if self.turn else ""
 
     @property
@@ -31,7 +31,7 @@ class Place:
 
     @property
     def order(self) -> tuple[int, int]:
-        """The whole first, then turns, then calls."""
+        """The sort key: the whole first, then turns, then calls."""
         return (2 if self.call else 1 if self.turn else 0, self.call or self.turn or 0)
 
 
@@ -39,13 +39,13 @@ WHOLE = Place()
 
 
 def read_place(text: str) -> Place:
-    """The place that a form names; the whole for anything else."""
+    """Return the place that a form names; the whole for anything else."""
     found = PLACE.fullmatch(text)
     return Place(**{found[1]: int(found[2])}) if found else WHOLE
 
 
 def places(trajectory: Trajectory) -> list[Place]:
-    """Everywhere that a comment may stand, in order."""
+    """Return all places for comments, in order."""
     try:
         example, attempt = example_of(trajectory), attempt_of(trajectory)
     except NotChecked:

@@ -1,4 +1,4 @@
-"""The comments beside a trajectory: the panel, and what is done in it."""
+"""Comments beside a trajectory: the panel and its actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_YOURS = "Only the author can edit or remove a comment. Reply to it or resolv
 @in_project(Action.VIEW)
 @require_GET
 def comments(request: Any, dataset: int, example: str) -> HttpResponse:
-    """A page; to htmx the panel, or with `?part=list` only what was said."""
+    """Show a page; for htmx the panel, or with `?part=list` only the comments."""
     found = one_of(request.project, dataset, example)
     return render_comments(request, found, whole=request.GET.get("part") != "list")
 
@@ -47,7 +47,7 @@ def comment_add(request: Any, dataset: int, example: str) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def comment_edit(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
-    """A form in the place of the comment, and what comes of it."""
+    """Show a form in place of the comment, or save it."""
     found = one_of(request.project, dataset, example)
     said = get_object_or_404(visible_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
@@ -71,7 +71,7 @@ def comment_edit(request: Any, dataset: int, example: str, comment: int) -> Http
 @in_project(Action.ANNOTATE)
 @require_POST
 def comment_remove(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
-    """With `undo`, put it back."""
+    """Remove a comment; with `undo`, restore it."""
     found = one_of(request.project, dataset, example)
     said = get_object_or_404(known_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
@@ -84,7 +84,7 @@ def comment_remove(request: Any, dataset: int, example: str, comment: int) -> Ht
 @in_project(Action.ANNOTATE)
 @require_POST
 def thread_resolve(request: Any, dataset: int, example: str) -> HttpResponse:
-    """With `undo`, open it again."""
+    """Resolve a thread; with `undo`, reopen it."""
     found = one_of(request.project, dataset, example)
     place = read_place(request.POST.get("place", ""))
     saying.resolve(found, request.user, place, undo=bool(request.POST.get("undo")))

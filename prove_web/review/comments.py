@@ -1,4 +1,4 @@
-"""What people say of a trajectory: threads at its places, who may see which, and who hears of them."""
+"""Comments on a trajectory: threads by place, their visibility, and notifications."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from .markdown import safe
 from .models import Comment, Notification
 from .notifications import notify
 
-# What people say in comments: Markdown, with names after an @.
+# Comment texts: Markdown, with names after an @.
 
 MENTION = re.compile(r"(?<![\w@./+-])@([\w](?:[\w.@+-]*[\w])?)")
 READER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"]).disable("image")
 
 
 def render(text: str, people: Iterable[str] = ()) -> SafeString:
-    """The HTML of a text; names of `people` after an @ are marked."""
+    """Render a text as HTML; names of `people` after an @ are marked."""
     names = {name.lower() for name in people}
     return safe(READER.render(text, {"people": names}))
 
 
 def mentioned(text: str) -> list[str]:
-    """The names after an @, in lower case and as often as they come; none of what stands in code."""
+    """Return the names after an @, in lower case and with repetitions, except those in code."""
     inline = (child for token in READER.parse(text) for child in token.children or () if child.type == "text")
     return [name.lower() for child in inline for name in MENTION.findall(child.content)]
 
 
 def text_with_mentions(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    """A piece of text as HTML; markdown-it's rule for it."""
+    """Render a text token as HTML; this is a markdown-it rule."""
     found, end = "", 0
     content = tokens[at].content
     for match in MENTION.finditer(content):
@@ -60,16 +60,16 @@ READER.add_render_rule("text", text_with_mentions)
 
 
 LONGEST = 5_000  # characters
-UNDO = timedelta(minutes=15)  # for which an author is offered to undo a removal
+UNDO = timedelta(minutes=15)  # for which a removal can be undone
 
 
 class NotSaid(Exception):
-    """A comment that cannot be kept; the message says why."""
+    """Rejection of a comment; the message says why."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """A comment as a person sees it; `mine` it is theirs to edit and remove."""
+    """A comment for one user; if `mine`, the user may edit and remove it."""
 
     comment: Comment
     html: SafeString
@@ -78,7 +78,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Thread:
-    """The comments at one place; `count` those that are not removed."""
+    """The comments at one place; `count` excludes removed ones."""
 
     place: Place
     said: tuple[Said, ...]
@@ -94,21 +94,22 @@ class Thread:
 
 
 def known_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
-    """The comments of a trajectory that this person may know of, those that were removed among them; oldest first.
+    """Return the comments that this user may know of, including removed ones; oldest first.
 
-    While an item of a blind queue waits for their answers, those are their own and those from before the queue.
+    While an item of a blind queue waits for the user's answers, these are the user's own and those from before the
+    queue.
     """
     rows, since = trajectory.comments.select_related("author"), blind_since(trajectory, user)
     return rows.filter(Q(author=user) | Q(made_at__lt=since)) if since else rows
 
 
 def visible_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
-    """Those that this person sees now."""
+    """Return the comments that this user sees now."""
     return known_comments(trajectory, user).filter(removed_at=None)
 
 
 def threads(trajectory: Trajectory, user: User) -> list[Thread]:
-    """What a person may see, by place; with what they removed a moment ago, to undo it."""
+    """Return the visible comments by place, and those that the user removed a moment ago, to undo that."""
     names = people(trajectory)
     undone = trajectory.comments.filter(author=user, removed_at__gt=timezone.now() - UNDO).select_related("author")
     seen = sorted([*visible_comments(trajectory, user), *undone], key=lambda one: (place_of(one).order, one.pk))
@@ -123,14 +124,14 @@ def place_of(comment: Comment) -> Place:
 
 
 def people(trajectory: Trajectory) -> list[str]:
-    """The names of the team, which a comment may mention."""
+    """Return the names of team members, whom a comment may mention."""
     members = Membership.objects.filter(organisation=trajectory.dataset.project.organisation_id, user__is_active=True)
     return list(members.order_by("user__username").values_list("user__username", flat=True))
 
 
 @transaction.atomic
 def say(trajectory: Trajectory, user: User, text: str, place: Place = WHOLE) -> Comment:
-    """Keep a comment, and tell whom it mentions and who spoke in its thread before. Raises NotSaid."""
+    """Save a comment, and notify mentioned people and the thread's earlier authors. Raises NotSaid."""
     comment = Comment(trajectory=trajectory, author=user, text=tidy(text), turn=place.turn, call=place.call)
     comment.save()
     tell(comment)
@@ -139,7 +140,7 @@ def say(trajectory: Trajectory, user: User, text: str, place: Place = WHOLE) -> 
 
 @transaction.atomic
 def rewrite(comment: Comment, text: str) -> None:
-    """Another text for a comment; who was told of it is not told again. Raises NotSaid."""
+    """Replace the text of a comment; people who were notified of it are not notified again. Raises NotSaid."""
     comment.text, comment.edited_at = tidy(text), timezone.now()
     comment.save(update_fields=["text", "edited_at"])
     tell(comment)
@@ -155,9 +156,9 @@ def tidy(text: str) -> str:
 
 
 def tell(comment: Comment) -> None:
-    """Notify those whom it mentions and those who spoke in its thread before: each once, and never with its words.
+    """Notify mentioned people and the thread's earlier authors: each once, and without the comment's text.
 
-    Who reviews blind hears of no reply, since it would tell that others had something to say.
+    Blind reviewers are not notified of replies, since that would reveal that others had something to say.
     """
     trajectory, author = comment.trajectory, comment.author
     project, url = trajectory.dataset.project, address(comment)
@@ -176,19 +177,19 @@ def tell(comment: Comment) -> None:
 
 
 def unheard(people: list[User], url: str) -> list[User]:
-    """Those who were never told of what is at an address."""
+    """Return the people who were never notified of this URL."""
     told = set(Notification.objects.filter(url=url, user__in=people).values_list("user_id", flat=True))
     return [one for one in people if one.pk not in told]
 
 
 def address(comment: Comment) -> str:
-    """Its permalink."""
+    """Return the permalink of a comment."""
     return f"{comment.trajectory.get_absolute_url()}#comment-{comment.pk}"
 
 
 @transaction.atomic
 def remove(comment: Comment) -> None:
-    """Take a comment back; who has not read yet that they are told of it is not told any more."""
+    """Remove a comment, and its unread notifications."""
     comment.removed_at = timezone.now()
     comment.save(update_fields=["removed_at"])
     Notification.objects.filter(url=address(comment), read_at=None).delete()
@@ -204,7 +205,7 @@ def put_back(comment: Comment) -> None:
 
 
 def resolve(trajectory: Trajectory, user: User, place: Place, undo: bool = False) -> None:
-    """Close a thread, as far as this person sees it, or open it again; a new comment opens it, too."""
+    """Resolve a thread as far as this user sees it, or reopen it; a new comment reopens it too."""
     keys = visible_comments(trajectory, user).filter(turn=place.turn, call=place.call).values_list("pk", flat=True)
     rows = Comment.objects.filter(pk__in=list(keys), resolved_at__isnull=not undo)
     rows.update(resolved_at=None if undo else timezone.now())

@@ -1,4 +1,4 @@
-"""Where reviewers disagree: which answers are given in place of which, who stands apart, and about what."""
+"""Disagreement of reviewers: confused answers, outlier reviewers, and disputed units."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .agreement import ENOUGH, tables
 from .coefficients import RESAMPLES, SEED, Counts, Estimate, between
 from .label_matrix import Answers, Unit
 
-MOST = 12  # units that are listed
+MOST = 12  # units in the list
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """One cell: of the pairs of answers with the one of its row, how many have the other, and which share that is."""
+    """A cell of the confusion matrix: the count of pairs with both answers, and its share of the row's pairs."""
 
     count: int
     share: float
@@ -25,7 +25,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Apart:
-    """One reviewer: how often they said what others said of the same units, and what they say in place of what."""
+    """One reviewer: how often others gave the same answer about the same units, and the most frequent confusion."""
 
     person: int
     units: int
@@ -35,7 +35,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class Disputed:
-    """One unit: the share of pairs of its answers that are equal, and how often each was given."""
+    """A unit: the share of equal pairs of its answers, and the count of each answer."""
 
     unit: Unit
     agrees: float
@@ -43,13 +43,15 @@ class Disputed:
 
 
 def shared(answers: Answers) -> dict[Unit, Mapping[int, int]]:
-    """The units that two people or more answered."""
+    """Return the units that two people or more answered."""
     return {unit: given for unit, given in answers.given.items() if len(given) > 1}
 
 
 def confusion(answers: Answers) -> Counts:
-    """How often one of two people said the first and the other the second, (values, values): each pair from both
-    sides, so that equal answers count twice."""
+    """Count pairs by the answers of both people, of shape (values, values).
+
+    Each pair counts from both sides, so equal answers count twice.
+    """
     size = len(answers.facet.values)
     whole = np.zeros((size, size), dtype=np.int64)
     for table in tables(answers.given, answers.facet).values():
@@ -58,7 +60,7 @@ def confusion(answers: Answers) -> Counts:
 
 
 def cells(counts: Counts) -> list[list[Pairs]]:
-    """The same as rows of pairs and their shares."""
+    """Return the counts as rows of pairs and shares."""
     return [
         [Pairs(int(one) // (2 if at == place else 1), float(one / max(1, row.sum()))) for place, one in enumerate(row)]
         for at, row in enumerate(counts)
@@ -66,7 +68,7 @@ def cells(counts: Counts) -> list[list[Pairs]]:
 
 
 def apart(answers: Answers) -> list[Apart]:
-    """Everyone who is still here and shared a unit, who agrees least first; too few units come last."""
+    """Return all current members who share a unit, least agreement first; those with too few units come last."""
     each, said = defaultdict[int, list[float]](list), defaultdict[int, Counter[tuple[int, int]]](Counter)
     for given in shared(answers).values():
         for person, value in given.items():
@@ -78,14 +80,14 @@ def apart(answers: Answers) -> list[Apart]:
 
 
 def one(person: int, agrees: Sequence[float], said: Counter[tuple[int, int]], values: Sequence[str]) -> Apart:
-    """`agrees` has the share of others who said the same, unit by unit."""
+    """Return a reviewer's figures; `agrees` has the share of others with the same answer, by unit."""
     most = min(said, key=lambda pair: (-said[pair], pair), default=None)
     instead = (values[most[0]], values[most[1]], said[most]) if most else None
     return Apart(person, len(agrees), mean(agrees) if len(agrees) >= ENOUGH else None, instead)
 
 
 def mean(values: Iterable[float]) -> Estimate:
-    """The mean of what lies between 0 and 1; its interval by bootstrap, none where all are the same."""
+    """Return the mean of values between 0 and 1; the interval is by bootstrap, or None if all values are the same."""
     known = np.array([*values], dtype=np.float64)
     if known.max() == known.min():
         return Estimate(float(known.mean()))
@@ -95,7 +97,7 @@ def mean(values: Iterable[float]) -> Estimate:
 
 
 def disputed(answers: Answers, items: Iterable[int]) -> list[Disputed]:
-    """The units of these items that people agree on least; none that they agree on."""
+    """Return the units of these items with the least agreement, without those that people agree on."""
     here, found = set(items), list[Disputed]()
     for unit, given in shared(answers).items():
         counts = Counter(given.values())

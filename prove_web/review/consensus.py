@@ -1,6 +1,6 @@
-"""What becomes of an item: settled where its reviewers agree on the verdict, in conflict where they do not.
+"""Consensus on an item: settled if its reviewers agree on the verdict, else in conflict.
 
-The first N complete reviews decide; what comes later is kept beside them. An adjudicator's own review settles for good.
+The first N complete reviews decide; later ones are stored beside them. An adjudicator's review is final.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Decided = tuple[Any, str]  # state and verdict
 
 
 def deciding(item: Item, reviewers: int) -> list[Review]:
-    """The reviews that decide: the first that were complete."""
+    """Return the reviews that decide: the first complete ones."""
     return list(complete(item).order_by("done_at", "pk")[:reviewers])
 
 
@@ -31,13 +31,13 @@ def complete(item: Item) -> QuerySet[Review]:
 
 
 def adjudication(item: Item) -> Review | None:
-    """The review that settled it over the heads of others, or None."""
+    """Return the adjudicator's review that settled the item, or None."""
     found: Review | None = item.reviews.filter(adjudicates=True, state=Review.State.DONE).order_by("-done_at").first()
     return found
 
 
 def decided(item: Item, reviewers: int) -> Decided:
-    """How the item stands by its reviews."""
+    """Return the item's state and verdict according to its reviews."""
     if (last := adjudication(item)) is not None:
         return Item.State.SETTLED, last.answers[VERDICT]
     made = deciding(item, reviewers)
@@ -48,9 +48,9 @@ def decided(item: Item, reviewers: int) -> Decided:
 
 
 def settle(item: Item, reviewers: int, user: User, reason: str = "") -> None:
-    """Bring an item's state in line with its reviews, and verify what is accepted by it.
+    """Update an item's state from its reviews, and verify an accepted trajectory.
 
-    Raises what `accept` raises, Drifted before all: the transaction around it then undoes the rest.
+    Raises what `accept` raises, such as Drifted; the surrounding transaction then rolls back.
     """
     state, verdict = decided(item, reviewers)
     last = adjudication(item)
@@ -66,7 +66,7 @@ def settle(item: Item, reviewers: int, user: User, reason: str = "") -> None:
 
 
 def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
-    """Settle an item anew where nobody is at hand to give a reason: one that drifted is for an adjudicator."""
+    """Settle an item again without anybody to give a reason: a drifted one goes to an adjudicator."""
     try:
         with transaction.atomic():
             settle(item, reviewers, user)
@@ -75,7 +75,7 @@ def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
 
 
 def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User) -> None:
-    """Keep how an item stands from now on, after what this person did."""
+    """Store the item's new state after this user's action."""
     before = item.settled_by, item.verdict
     item.state, item.verdict, item.settled_by = state, verdict, settler
     item.settled_at = timezone.now() if state == Item.State.SETTLED else None
@@ -84,7 +84,7 @@ def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User
 
 
 def conflicting(queue: Queue, after: int = 0) -> Item | None:
-    """The next item in conflict behind a place, or else the first; None where there is none."""
+    """Return the next item in conflict after a position, or else the first; None if there is none."""
     rows = queue.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).order_by("position")
     found: Item | None = rows.filter(position__gt=after).first() or rows.first()
     return found

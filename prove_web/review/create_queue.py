@@ -1,4 +1,4 @@
-"""Making a queue: its number, its items in order, and whom they are assigned to."""
+"""Creation of a queue: its number, its items in order, and their assignment."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BATCH = 500
 def make_queue(
     project: Project, user: User, trajectories: Sequence[int], people: Sequence[User] = (), **what: object
 ) -> Queue:
-    """A queue over these trajectories, in this order; with people, each item is assigned to as many as it takes."""
-    lock_active_project(project)  # of two at once, one is numbered first
+    """Create a queue of these trajectories, in order; with people, each item is assigned to as many as it needs."""
+    lock_active_project(project)  # two concurrent calls must not get the same number
     number = (project.queues.aggregate(last=Max("number"))["last"] or 0) + 1
     queue = Queue.objects.create(project=project, number=number, created_by=user, pull=not people, **what)
     made = [Item(queue=queue, position=at, trajectory_id=key) for at, key in enumerate(trajectories, start=1)]
@@ -35,7 +35,7 @@ def make_queue(
 
 @transaction.atomic
 def assign(queue: Queue, people: Sequence[User]) -> None:
-    """Give every open item of a queue to as many of these people as it takes, in turn; to nobody, it is for all."""
+    """Assign every open item of a queue to as many of these people as it needs, in turn; without people, to nobody."""
     queue = locked(queue)
     items = list(queue.items.filter(state=Item.State.OPEN).values_list("pk", flat=True))
     through, each = Item.assigned.through, min(queue.reviewers, len(people))
@@ -51,7 +51,7 @@ def assign(queue: Queue, people: Sequence[User]) -> None:
 
 
 def close(queue: Queue, at: datetime | None) -> None:
-    """Take no more answers, or take them again."""
+    """Close a queue to answers, or reopen it."""
     with transaction.atomic():
         current = locked(queue)
         current.closed_at = at
@@ -60,9 +60,9 @@ def close(queue: Queue, at: datetime | None) -> None:
 
 @transaction.atomic
 def change(queue: Queue, user: User, **what: object) -> None:
-    """Change how a queue is reviewed. With another number of reviewers, its items are settled anew.
+    """Change how a queue is reviewed. With another number of reviewers, its items are settled again.
 
-    Its questions stay as they are once anyone has answered.
+    Its questions do not change once anyone has answered.
     """
     current = locked(queue)
     before = current.reviewers

@@ -1,4 +1,4 @@
-"""What is asked for to make a queue, and to change one."""
+"""Forms that create and edit a queue."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .assignment import ANNOTATORS
 from .models import Item, Queue
 from .sampling import HALF, MOST_ITEMS, By, How, Sampling, sample
 
-WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
-OFFERED = 200  # data sets and runs in a list
+WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number input would drop invalid text before we report it
+OFFERED = 200  # datasets and runs in a list
 
 
 def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerField:
-    """A whole number within limits, which every fault names."""
+    """Return a field for a whole number within limits, which every error names."""
     asked = f"Enter a whole number from {least:,} to {most:,}."
     field = forms.IntegerField(min_value=least, max_value=most, widget=WHOLE, **rest)
     field.error_messages = {"required": asked, "invalid": asked}
@@ -34,7 +34,7 @@ def build_integer_field(least: int, most: int, **rest: Any) -> forms.IntegerFiel
 
 
 class QueueForm(forms.Form):
-    """How items are reviewed: what can be changed later too."""
+    """Review settings of a queue, which can be changed later."""
 
     name = forms.CharField(max_length=80)
     instructions = forms.CharField(
@@ -81,14 +81,14 @@ class QueueForm(forms.Form):
         return [self.members[key] for key in self.cleaned_data["people"]]
 
     def what(self) -> dict[str, Any]:
-        """The fields of a queue, as they are kept."""
+        """Return the queue's fields."""
         return {
             name: self.cleaned_data[name] for name in ("name", "instructions", "reviewers", "blind", "hold_minutes")
         }
 
 
 class NewQueue(QueueForm):
-    """A queue with what is reviewed in it: what a search finds, and which of that."""
+    """A queue and the selection of its items: a search, and a sample of its results."""
 
     query = forms.CharField(
         label="Search",
@@ -115,7 +115,7 @@ class NewQueue(QueueForm):
         self.fields["run"].choices = [("", "Choose a run"), *self.offered(runs, "run")]
 
     def offered(self, rows: QuerySet, field: str) -> Iterator[tuple[int, str]]:
-        """The newest ones, and the one that was asked for."""
+        """Yield the newest rows, and the selected one."""
         asked = str((self.data if self.is_bound else self.initial).get(field) or "")
         names = dict(rows.values_list("number", "name")[:OFFERED])
         if asked.isdecimal() and len(asked) < 10:
@@ -123,9 +123,9 @@ class NewQueue(QueueForm):
         return ((number, f"#{number} {name}") for number, name in names.items())
 
     def search(self) -> SearchResult:
-        """What the search finds in data sets that are made, of the form as it was sent.
+        """Search complete datasets as the submitted form says.
 
-        One in the making is made anew when it fails, and what people said of its trajectories would be gone.
+        A dataset in creation starts over if it fails, and reviews of its trajectories would be lost.
         """
         data = self.cleaned_data
         chosen = data.get("dataset")
@@ -150,11 +150,11 @@ class NewQueue(QueueForm):
         return data
 
     def sample_items(self) -> list[int]:
-        """The trajectories to review, in order."""
+        """Return the trajectories to review, in order."""
         return sample(self.search().rows, self.rule(), self.project)
 
     def drawing(self) -> dict[str, Any]:
-        """Where the items come from, as the queue keeps it."""
+        """Return the source of the items, as the queue stores it."""
         rule, data = self.rule(), self.cleaned_data
         used: dict[str, Any] = {"how": rule.how} | ({} if rule.how == How.ALL else {"n": rule.n, "seed": rule.seed})
         used |= {"by": rule.by} if rule.how == How.STRATIFIED else {}
@@ -164,7 +164,7 @@ class NewQueue(QueueForm):
 
 
 def as_initial(queue: Queue) -> dict[str, Any]:
-    """What the form of a queue begins with."""
+    """Return the initial values of a queue's form."""
     rows = Item.assigned.through.objects.filter(item__queue=queue, item__state=Item.State.OPEN)
     people = [str(key) for key in rows.values_list("user", flat=True).distinct()]
     names = ("name", "instructions", "reviewers", "blind", "hold_minutes")

@@ -1,5 +1,4 @@
-"""What became of an item, each time anew: settled, in conflict or open again, by whom; and who hears that they were
-overruled."""
+"""History of an item's decisions: settled, in conflict or open again, and by whom; notifies the overruled."""
 
 from __future__ import annotations
 
@@ -15,26 +14,26 @@ from .models import Decision, Item, Review
 from .notifications import notify
 from .schema import VERDICT
 
-MOST = 50  # decisions that a page shows
+MOST = 50  # decisions on a page
 
 
 @dataclass(frozen=True)
 class Line:
-    """One decision, and the verdict that stood before it."""
+    """A decision, and the verdict before it."""
 
     decision: Decision
     before: str = ""
 
     @property
     def replaces(self) -> bool:
-        """Whether it takes the place of another verdict."""
+        """Whether the decision replaces another verdict."""
         return bool(self.before and self.decision.verdict and self.before != self.decision.verdict)
 
 
 def decide(item: Item, by: User, before: User | None, verdict: str) -> None:
-    """Write down how an item stands now, and tell those whom an adjudicator overruled.
+    """Record the item's state, and notify those whom an adjudicator overruled.
 
-    `before` had settled it as `verdict`; None: the reviewers had, or nobody.
+    `before` is the adjudicator who had settled it as `verdict`; None if the reviewers had, or nobody.
     """
     adjudicated = item.settled_by_id is not None
     Decision.objects.create(item=item, by=by, state=item.state, verdict=item.verdict, adjudicated=adjudicated)
@@ -43,8 +42,7 @@ def decide(item: Item, by: User, before: User | None, verdict: str) -> None:
 
 
 def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> None:
-    """Reviewers who said otherwise, and the adjudicator who had settled it otherwise; but none who has yet to review it
-    blind in another queue."""
+    """Notify reviewers and an adjudicator with another verdict, unless they have yet to review it blind elsewhere."""
     project = item.queue.project
     address = reverse("review", args=[*project.path, item.queue.number, item.position])
     told = f"{by} adjudicated item {item.position} of “{item.queue}” as {item.verdict}"
@@ -58,7 +56,7 @@ def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> N
 
 
 def history(item: Item) -> Sequence[Line]:
-    """The newest decisions of an item, oldest first; the last is how it stands."""
+    """Return the newest decisions of an item, oldest first; the last is the current state."""
     newest = list(item.decisions.select_related("by").order_by("-pk")[:MOST])
     return list(lines(newest[::-1]))
 

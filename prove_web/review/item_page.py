@@ -1,4 +1,4 @@
-"""What the pages of one item share: finding it, reading what a form sends, and answering when that is refused."""
+"""Shared parts of an item's pages: lookup, parsing of the form, and responses to refused forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNPROCESSABLE, CONFLICTING = 422, 409
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a form was not taken, for its page: `other` is what was saved elsewhere, `checked` a replay that drifted."""
+    """Refusal of a form, for its page: `other` is what was saved elsewhere, `checked` a replay that drifted."""
 
     fault: str = ""
     faults: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ def item_of(request: ProjectRequest, queue: int, position: int) -> Item:
 
 
 def parse_submission(request: ProjectRequest, item: Item, shape: Shape) -> Submission:
-    """What the form says. Numbers that are none count as none."""
+    """Parse the form; invalid numbers count as 0."""
     answers: Read = read(read_schema(item.queue.schema), shape, dict(request.POST.lists()))
     revision = number(request.POST.get("revision", ""), MOST_REVISIONS)
     return Submission(answers, int(revision), number(request.POST.get("seconds", ""), DAY))
@@ -63,7 +63,7 @@ def number(text: str, most: float) -> float:
 
 
 def refusal(why: Refused | Drifted | NotChecked) -> Refusal:
-    """A refusal as its page shows it."""
+    """Return a refusal for its page."""
     if isinstance(why, Drifted):
         return Refusal("Not accepted: the replay on the current servers differs.", checked=why.checked)
     if isinstance(why, Wrong):
@@ -80,13 +80,13 @@ def wants_json(request: ProjectRequest) -> bool:
 
 
 def respond_saved(kept: SaveResult) -> JsonResponse:
-    """A draft is kept."""
+    """Return the response for a saved draft."""
     saved = kept.review.saved_at.isoformat()
     return JsonResponse({"revision": kept.review.revision, "saved": saved, "extra": kept.extra})
 
 
 def respond_refused(refused: Refusal) -> JsonResponse:
-    """A form was not taken, told to the page's script; what was saved elsewhere comes as the fields that say it."""
+    """Return a refusal for the page's script; what was saved elsewhere comes as form fields."""
     data: dict[str, Any] = {"fault": refused.fault, "faults": refused.faults}
     if refused.other:
         fields = values(refused.other.answers) | {"comment": [refused.other.comment]}
@@ -95,12 +95,12 @@ def respond_refused(refused: Refusal) -> JsonResponse:
 
 
 def build_item_context(item: Item, blind: bool) -> dict[str, Any]:
-    """What every page of an item shows of its trajectory."""
+    """Return the context of an item's trajectory for all of its pages."""
     return {"item": item, "queue": item.queue, "row": row_of(item.trajectory), **reading(item.trajectory, blind=blind)}
 
 
 def edit_address(item: Item) -> str:
-    """Where the trajectory is mended; the page comes back here."""
+    """Return the URL of the trajectory's edit page, which returns to this item."""
     path, trajectory = item.queue.project.path, item.trajectory
     page = reverse("trajectory-fix", args=[*path, trajectory.dataset.number, trajectory.example])
     return f"{page}?item={item.queue.number}/{item.position}"

@@ -1,7 +1,7 @@
-"""What people answered about the same things, question by question: what agreement is counted over.
+"""Answers of all people to each question about the same units: the input of agreement.
 
-Only complete reviews count, and none that adjudicates. A question with tags is as many questions as it has tags, each
-answered by ticking it or not. A unit is a trajectory in a queue, or one of its turns or calls.
+Only complete reviews count, without adjudications. A question with tags is a question for each tag, answered by ticking
+it or not. A unit is a trajectory in a queue, or one of its turns or calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Unit = tuple[int, str]  # the item, and the number of the turn or call, or ""
 
 @dataclass(frozen=True)
 class Facet:
-    """A question with one answer out of `values`: a choice, a rating, or one tag. Equal facets of queues are one."""
+    """A question with a single answer out of `values`: a choice, a rating, or a tag.
+
+    Equal facets of queues are merged.
+    """
 
     name: str
     title: str
@@ -35,12 +38,12 @@ class Facet:
 
     @property
     def level(self) -> str:
-        """The level of measurement of its answers: ratings have an order, names have none."""
+        """The level of measurement: ratings are ordered, names are not."""
         return "ordinal" if self.kind == "rating" else "nominal"
 
     @property
     def key(self) -> str:
-        """What an address names it by."""
+        """The name of the facet in URLs."""
         return f"{self.name}:{self.tag}" if self.tag else self.name
 
     @property
@@ -50,7 +53,7 @@ class Facet:
 
 @dataclass
 class Answers:
-    """The answers to one facet: of each unit who gave which (its place in `values`), and when the last came."""
+    """Answers to a facet: for each unit the value of each person (as an index in `values`), and the last time."""
 
     facet: Facet
     given: dict[Unit, dict[int, int]] = field(default_factory=dict)
@@ -63,7 +66,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class CompletedReview:
-    """One complete review; `reviewer` is below 0 for somebody who left, and tells them from others all the same."""
+    """A complete review; `reviewer` is negative for a deleted user, and still unique."""
 
     item: int
     reviewer: int
@@ -72,8 +75,10 @@ class CompletedReview:
 
 
 def collected(project: Project, queue: Queue | None = None, blind: Blind | None = None) -> list[Answers]:
-    """The answers to every facet that anyone was asked, in the order of the questions; newest queues first. None about
-    what one has yet to review `blind`."""
+    """Return the answers to every facet, in the order of questions, newest queues first.
+
+    Trajectories that the user has yet to review `blind` are left out.
+    """
     found: dict[Facet, Answers] = {}
     for each in [queue] if queue else project.queues.all():
         try:
@@ -112,7 +117,7 @@ def facets(question: Question) -> list[Facet]:
 
 
 def inside(question: Question, reviews: Iterable[CompletedReview]) -> dict[int, set[str]]:
-    """The turns or calls of each item that anyone said anything about; of a whole trajectory, itself."""
+    """Return the turns or calls of each item that anyone answered about; for whole trajectories, the item itself."""
     found: dict[int, set[str]] = {}
     for review in reviews:
         place = INSIDE.get(question.scope)
@@ -124,9 +129,9 @@ def inside(question: Question, reviews: Iterable[CompletedReview]) -> dict[int, 
 def values(
     question: Question, facet: Facet, reviews: Iterable[CompletedReview], units: Mapping[int, set[str]]
 ) -> Iterator[tuple[CompletedReview, str, int]]:
-    """Each answer to a facet: whose, about which turn or call, and its place among the facet's values.
+    """Yield each answer to a facet: its review, its turn or call, and its index among the values.
 
-    A tag that was not ticked in a complete review is a no; a question without an answer is none.
+    A tag that is not ticked in a complete review is a no; a question without an answer yields nothing.
     """
     places = {value: place for place, value in enumerate(facet.values)}
     for review in reviews:
@@ -142,5 +147,5 @@ def values(
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """What a browser sent is not trusted to have the form that it should have."""
+    """Return a mapping; browser data may have another type."""
     return value if isinstance(value, Mapping) else {}

@@ -1,4 +1,4 @@
-"""The labels of a queue as files: a line for each review, exactly of the items that a filter leaves."""
+"""Export of a queue's labels: a line for each review of the items that a filter matches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAST = ("turns", "calls", "corrected", "comment", "seconds", "completed_at")
 
 @dataclass(frozen=True)
 class Narrowed:
-    """Which items of a queue are meant; `reviewer` has complete or skipped reviews in them."""
+    """Filter of a queue's items; `reviewer` has complete or skipped reviews in them."""
 
     state: str = ""
     verdict: str = ""
@@ -33,14 +33,14 @@ class Narrowed:
 
     @property
     def address(self) -> dict[str, str]:
-        """The fields of an address that say the same, without empty ones."""
+        """The URL parameters of the filter, without empty ones."""
         found = {"state": self.state, "verdict": self.verdict, "reviewer": self.reviewer, "q": self.query}
         return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True)
 class Left:
-    """The items that a filter leaves; `fault` is what is wrong with its search, which then narrows nothing."""
+    """Items that match a filter; `fault` is the error of its search, which is then ignored."""
 
     rows: QuerySet[Item]
     fault: str = ""
@@ -48,7 +48,7 @@ class Left:
 
 
 def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
-    """The items of a queue that a filter leaves, in order, as far as one may know of them."""
+    """Return the matching items of a queue in order, without what the user may not know of them."""
     rows, fault = queue.items.filter(trajectory__dataset__deleted_at=None), ""
     rows = rows.filter(state=by.state) if by.state else rows
     rows = blind.exclude_hidden(rows.filter(verdict=by.verdict), "trajectory") if by.verdict else rows
@@ -63,8 +63,10 @@ def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
 
 
 def labels(queue: Queue, rows: QuerySet[Item], blind: Blind) -> Iterator[dict[str, Any]]:
-    """Each complete or skipped review of these items, with what became of the item; not of those that wait for one's
-    own."""
+    """Yield each complete or skipped review of these items with the item's state.
+
+    Items that wait for the user's own review are left out.
+    """
     reviews = Review.objects.exclude(state=Review.State.DRAFT).select_related("reviewer").order_by("done_at", "pk")
     left = blind.exclude_hidden(rows, "trajectory").select_related("trajectory__dataset").order_by("position")
     left = left.defer("trajectory__record", "trajectory__rollout").prefetch_related(Prefetch("reviews", reviews))
@@ -77,7 +79,7 @@ def labels(queue: Queue, rows: QuerySet[Item], blind: Blind) -> Iterator[dict[st
 
 
 def in_parts(items: QuerySet[Item]) -> Iterator[Item]:
-    """All of them, some at a time: no cursor is held open while a slow reader takes them."""
+    """Yield all items in batches, so that no cursor stays open while a slow client reads."""
     last = 0
     while part := list(items.filter(position__gt=last)[:TOGETHER]):
         yield from part
@@ -108,14 +110,14 @@ def as_jsonl(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 class Echo:
-    """A file that gives back what is written to it."""
+    """File object that returns what is written to it."""
 
     def write(self, text: str) -> str:
         return text
 
 
 def as_csv(queue: Queue, lines: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """A table with a column for each question about the whole; the others are JSON."""
+    """Yield a CSV with a column for each question about the trajectory; other answers are JSON."""
     names = [one.name for one in read_schema(queue.schema).of("trajectory")]
     write = csv.writer(Echo()).writerow
     yield write([*FIRST, *(f"answer_{name}" if name in (*FIRST, *LAST) else name for name in names), *LAST])

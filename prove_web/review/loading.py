@@ -1,4 +1,4 @@
-"""What a trajectory holds, read: its example, and the attempt at it where it is one."""
+"""Content of a trajectory: its example, and its rollout if it has one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from training_worker.prove.trajectory import Example, Rollout, loads
 
 
 class NotChecked(Exception):
-    """There is nothing to replay, so nothing is accepted; the message says why."""
+    """Error if there is nothing to replay and therefore to accept; the message says why."""
 
 
 def recorded(trajectory: Trajectory) -> tuple[Example, Rollout | None]:
-    """What a trajectory holds, ready to be run. Raises NotChecked."""
+    """Return what a trajectory holds, ready for a replay. Raises NotChecked."""
     example, attempt = example_of(trajectory), attempt_of(trajectory)
     if example is None:
         raise NotChecked("The trajectory was recorded by another version of PROVE Studio and cannot be replayed.")
@@ -26,7 +26,7 @@ def recorded(trajectory: Trajectory) -> tuple[Example, Rollout | None]:
 
 
 def attempt_of(trajectory: Trajectory) -> Rollout | None:
-    """The recorded attempt, None for a demonstration. Raises NotChecked for one that today's code cannot read."""
+    """Return the rollout, None for a demonstration. Raises NotChecked if the current code can't read it."""
     if trajectory.rollout is None:
         return None
     try:

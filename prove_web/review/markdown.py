@@ -1,6 +1,6 @@
-"""Markdown that people write, as HTML that is safe to show.
+"""Markdown by users, as safe HTML.
 
-A text is untrusted: markdown-it makes HTML of it without passing any through, and nh3 then keeps a short list of tags.
+The text is untrusted: markdown-it renders it without passing HTML through, and nh3 then keeps a short list of tags.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TAGS = set(
 
 
 def render_markdown(text: str) -> SafeString:
-    """The text as HTML without scripts, styles or pictures; its headings stand below those of a page's sections."""
+    """Render the text without scripts, styles or pictures; its headings rank below those of the page's sections."""
     tokens = READER.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -25,7 +25,7 @@ def render_markdown(text: str) -> SafeString:
 
 
 def safe(html: str) -> SafeString:
-    """What is left of HTML once only tags, links and classes that are known stay."""
+    """Sanitize HTML: only known tags, links and classes stay."""
     clean = nh3.clean(
         html,
         tags=TAGS,

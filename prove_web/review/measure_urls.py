@@ -1,4 +1,4 @@
-"""The addresses of how far people agree, with each other and with the reward."""
+"""URLs of agreement, among reviewers and with the reward."""
 
 from django.urls import path
 

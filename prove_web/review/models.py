@@ -1,4 +1,4 @@
-"""Queues of trajectories that people review, what each of them answers, and what is said beside it."""
+"""Review queues of trajectories, with reviews, acceptances, comments and notifications."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .schema import VERDICTS
 
 
 class Queue(models.Model):
-    """Trajectories to review, and how: `schema` has the questions (see schema.py).
+    """A queue of trajectories to review: `schema` has the questions (see schema.py).
 
     `source` says what the items were drawn from: {"query": the library's search, "dataset": number or null}, and
-    `sampling` how: {"how": all | random | stratified | disagreements | failing, "n": …, "by": …, "seed": …}.
-    Each item takes `reviewers` people; with `pull` whoever is free takes the next, else items are assigned.
-    With `blind` nobody sees the answers of others, nor the reward, until their own are complete.
+    `sampling` how: {"how": all | random | stratified | disagreements | failing, "n": …, "by": …, "seed": …}. Each item
+    needs `reviewers` people; with `pull` free reviewers take the next item, else items are assigned. With `blind`
+    reviewers see neither the answers of others nor the reward until their own review is complete.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="queues")
@@ -48,7 +48,7 @@ class Queue(models.Model):
 
 
 class Item(models.Model):
-    """A trajectory in a queue. `verdict` is what was settled on: by agreement, or by whom `settled_by` names."""
+    """A trajectory in a queue. `verdict` is the settled one: by agreement, or by the adjudicator `settled_by`."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -80,7 +80,7 @@ class Item(models.Model):
 
 
 class Decision(models.Model):
-    """How an item stood from `at` on, after whose answer; `adjudicated`: they settled it over the heads of others."""
+    """The state of an item from `at` on, after an answer of `by`; `adjudicated` if it overrides the reviewers."""
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="decisions")
     by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True)
@@ -94,7 +94,7 @@ class Decision(models.Model):
 
 
 class Hold(models.Model):
-    """That someone is at an item, so that no more people than it takes are sent to it; over at `until`."""
+    """Hold of an item by a reviewer until `until`, so that no more people than needed are sent to it."""
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="holds")
     reviewer = models.ForeignKey(User, models.CASCADE, related_name="holds")
@@ -105,11 +105,11 @@ class Hold(models.Model):
 
 
 class Review(models.Model):
-    """What one person answers about an item.
+    """One person's answers about an item.
 
     `answers` has the questions' names: of the trajectory directly, of turns under "turns" and of calls under "calls",
-    each by its number from 1 as text, and "corrected": call -> the arguments that it should have had.
-    `revision` counts the saves: who saves over another than they saw is told. `seconds` is time spent with the item.
+    each by its number from 1 as text, and "corrected": call -> the arguments that it should have had. `revision` counts
+    the saves, so that a save over a newer revision is refused. `seconds` is the time spent on the item.
     """
 
     class State(models.TextChoices):
@@ -138,7 +138,7 @@ class Review(models.Model):
 
 
 class Acceptance(models.Model):
-    """That a trajectory was accepted once its replay on the servers of that time agreed with it, or in spite of drift.
+    """Acceptance of a trajectory whose replay on the servers of that time agreed with it, or in spite of drift.
 
     `reward` and `digest` are of that replay; `drift` says what differed, and then `reason` why it was accepted.
     """
@@ -164,9 +164,9 @@ class Acceptance(models.Model):
 
 
 class Comment(models.Model):
-    """What someone says of a trajectory, or of one of the user's turns or of its calls (numbers from 1).
+    """A comment on a trajectory, or on one of its user turns or calls (numbers from 1).
 
-    Those of one place are a thread. One that its author removed is kept, so that they can undo it, and shown to nobody.
+    Comments at one place are a thread. One that its author removed is stored for undo, and shown to nobody.
     """
 
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="comments")
@@ -185,7 +185,7 @@ class Comment(models.Model):
 
 
 class Notification(models.Model):
-    """Something that concerns a person, told in the application until they have seen it."""
+    """A notification for a user in the application, until it is read."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="notifications")
     project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")

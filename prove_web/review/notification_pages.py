@@ -1,4 +1,4 @@
-"""A person's notifications: the bell's number, the list, and going to what one is about."""
+"""A user's notifications: the bell with its count, the list, and the way to their subjects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PER_PAGE = 50
 @signed_in
 @require_GET
 def notifications(request: Any) -> HttpResponse:
-    """All of them, or with `?show=unread` those not read yet."""
+    """List all notifications, or with `?show=unread` the unread ones."""
     rows = list_notifications(request.user)
     unread = request.GET.get("show") == "unread"
     page = Paginator(rows.filter(read_at=None) if unread else rows, PER_PAGE).get_page(request.GET.get("page"))
@@ -31,7 +31,7 @@ def notifications(request: Any) -> HttpResponse:
 @signed_in
 @require_GET
 def bell(request: Any) -> HttpResponse:
-    """The bell as it is now."""
+    """Return the current bell."""
     return render(
         request, "review/bell.html", {"unread": list_notifications(request.user).filter(read_at=None).count()}
     )
@@ -40,7 +40,7 @@ def bell(request: Any) -> HttpResponse:
 @signed_in
 @require_POST
 def read(request: Any) -> HttpResponse:
-    """Mark all read; or the one that is named, and go to what it is about, or with `stay` back to the list."""
+    """Mark all as read; or one, and go to its subject, or with `stay` back to the list."""
     rows = list_notifications(request.user)
     named = request.POST.get("notification")
     if named is None:

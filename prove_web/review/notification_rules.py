@@ -1,4 +1,4 @@
-"""What the application tells people by itself: work for them, verdicts on what they made, the end of their jobs."""
+"""Rules for notifications: assigned work, verdicts on one's datasets, and finished jobs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ KINDS = {Kind.DATASET: "dataset", Kind.RUN: "run"}
 
 
 def tell_assigned(queue: Queue, people: Iterable[User | int]) -> None:
-    """Whom items of a queue are assigned to hears of it: once, until they have read it."""
+    """Notify people to whom items of a queue are assigned, once until they have read it."""
     notify(people, queue.project, f"Items of “{queue}” are assigned to you", queue.get_absolute_url())
 
 
 @receiver(m2m_changed, sender=Item.assigned.through)
 def assigned(instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **rest: Any) -> None:
-    """The same for one item; rows made in bulk send no signal."""
+    """Notify of a single assignment; rows created in bulk send no signal."""
     if action == "post_add" and not reverse and pk_set:
         tell_assigned(instance.queue, pk_set)
 
 
 @receiver(post_save, sender=Item)
 def settled(instance: Item, created: bool, **rest: Any) -> None:
-    """A conflict is told to those who may adjudicate, a verdict to who made the data set: once a queue until read."""
+    """Notify adjudicators of a conflict, and the dataset's creator of a verdict: once per queue until read."""
     if created:
         return
     queue = instance.queue
@@ -61,7 +61,7 @@ def adjudicators(organisation: int) -> list[int]:
 
 @receiver(post_save, sender=Job)
 def ended(instance: Job, **rest: Any) -> None:
-    """Who launched a data set or a run hears once how it ended, unless it was stopped, which somebody did."""
+    """Notify the creator of a dataset or run once of how it ended, unless a user stopped it."""
     if instance.state not in ENDS or instance.kind not in KINDS or instance.ended_at is None:
         return
     text = f"Your {KINDS[instance.kind]} “{instance.title}” {ENDS[instance.state]}"

@@ -1,4 +1,4 @@
-"""The addresses of a person's own notifications, from all their projects."""
+"""URLs of a user's own notifications, from all projects."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Telling people in the application what concerns them; no mail is sent. Who has left a team is told nothing of it."""
+"""Notifications in the application, without e-mail. People who have left a team get none from it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from prove_web.accounts.models import Project, User
 
 from .models import Notification
 
-LONGEST = 300  # characters of a text, and of an address
+LONGEST = 300  # characters of a text, and of a URL
 
 
 def notify(users: Iterable[User | int | None], project: Project, text: str, url: str) -> None:
-    """Tell members of a project's team something; whoever has the same unread is not told again.
+    """Notify members of a project's team, except those with the same unread notification.
 
-    `users` are people or their keys, in which None (someone whose account is gone) is passed over.
+    `users` are users or their ids; None (a deleted account) is skipped.
     """
     keys = {one.pk if isinstance(one, User) else one for one in users} - {None}
     text, url = text[:LONGEST], url[:LONGEST]
@@ -34,12 +34,12 @@ def notify(users: Iterable[User | int | None], project: Project, text: str, url:
 
 
 def list_notifications(user: User) -> QuerySet[Notification]:
-    """A person's notifications from projects that they may still see, the newest first."""
+    """Return a user's notifications from projects that are still visible to the user, newest first."""
     rows = Notification.objects.filter(user=user, project__in=Project.objects.of(user))
     return rows.select_related("project__organisation")
 
 
 def mark_read(rows: QuerySet[Notification]) -> int:
-    """How many of them were unread until now."""
+    """Mark notifications as read. Return how many were unread."""
     unread = Notification.objects.filter(pk__in=list(rows.filter(read_at=None).values_list("pk", flat=True)))
     return int(unread.update(read_at=timezone.now()))

@@ -1,4 +1,4 @@
-"""A small picture of lines with intervals: where everything lies in a box of WIDTH by HEIGHT. A table is its twin."""
+"""Small line plot with intervals, in a box of WIDTH by HEIGHT. A table has the same data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its name, the points an SVG polyline takes, its dots and the intervals (x, low, high) at them."""
+    """A line: its name, the points of an SVG polyline, its dots and the intervals (x, low, high) at them."""
 
     name: str
     points: str
@@ -29,7 +29,7 @@ class Plot:
     lines: list[Line]
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
-    mark: float | None = None  # x of a line to stand out
+    mark: float | None = None  # x of a highlighted line
     diagonal: str = ""
     left: int = LEFT
     right: int = WIDTH - RIGHT
@@ -41,7 +41,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Box:
-    """The ranges of x and y that a plot shows."""
+    """The ranges of x and y in a plot."""
 
     x: Span
     y: Span
@@ -75,5 +75,5 @@ def even(span: Span) -> list[float]:
 
 
 def room(values: Sequence[float], least: Span) -> Span:
-    """From the lowest to the highest, and no less than `least`."""
+    """Return the range of the values, extended to at least `least`."""
     return min([*values, least[0]]), max([*values, least[1]])

@@ -1,4 +1,4 @@
-"""How far a queue is: its items by state, and what each person did, how fast."""
+"""Progress of a queue: its items by state, and the number and pace of each person's reviews."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Standing:
 
     @property
     def shares(self) -> list[tuple[str, str, int, float]]:
-        """State, its title, how many and which share of all."""
+        """State, title, count and share of all."""
         rows = [(state, title, getattr(self, state)) for state, title in reversed(Item.State.choices)]
         return [(state, title, count, count / self.total if self.total else 0.0) for state, title, count in rows]
 
 
 @dataclass
 class Person:
-    """What someone did in a queue. `seconds` has the time of each complete review."""
+    """A person's work in a queue. `seconds` has the time of each complete review."""
 
     user: User
     done: int = 0
@@ -51,18 +51,18 @@ class Person:
 
     @property
     def median(self) -> float | None:
-        """Seconds an item, of those whose time was measured."""
+        """The median seconds per item, of measured reviews."""
         return median(self.seconds) if self.seconds else None
 
     @property
     def rate(self) -> float | None:
-        """Items an hour of looking at them."""
+        """The items per hour of review time."""
         spent = sum(self.seconds)
         return HOUR * len(self.seconds) / spent if spent else None
 
 
 def standings(queues: Iterable[Queue]) -> dict[int, Standing]:
-    """How each of these queues stands, by key."""
+    """Return the items by state of each of these queues, by id."""
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     rows = Item.objects.filter(queue__in=[queue.pk for queue in queues]).order_by()
     for queue, state, count in rows.values_list("queue", "state").annotate(n=Count("pk")):
@@ -71,7 +71,7 @@ def standings(queues: Iterable[Queue]) -> dict[int, Standing]:
 
 
 def people_of(queue: Queue) -> list[Person]:
-    """Everyone who did something in a queue, or has something to do in it."""
+    """Return everyone who did something in a queue, or has something to do in it."""
     found: dict[int, Person] = {}
     rows = Review.objects.filter(item__queue=queue, adjudicates=False, reviewer__isnull=False)
     names = ("reviewer", "state", "seconds", "saved_at", "item__state")

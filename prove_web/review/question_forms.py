@@ -1,4 +1,4 @@
-"""The questions of a queue as a form edits them: a line each, or all of them as JSON."""
+"""Editor of a queue's questions: a line each, or all as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCOPES = {"trajectory": "Whole trajectory", "turn": "Each turn", "call": "Each c
 
 @dataclass(frozen=True)
 class Line:
-    """One question as it is typed; `choices` with commas between them."""
+    """A question as entered; `choices` are comma-separated."""
 
     name: str = ""
     title: str = ""
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The question as the schema stores it. A name that is left out is made of the title."""
+        """The question as the schema stores it. An empty name is derived from the title."""
         chosen = [choice.strip() for choice in self.choices.split(",") if choice.strip()]
         return {
             "name": self.name.strip() or named(self.title),
@@ -49,7 +49,7 @@ PARTS = tuple(field.name for field in fields(Line))
 
 
 def named(title: str) -> str:
-    """A short name that a title suggests."""
+    """Return a short name derived from a title."""
     words = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
     return (words if words[:1].isalpha() else f"q_{words}")[:30].rstrip("_")
 
@@ -61,7 +61,7 @@ def line_of(question: Question) -> Line:
 
 @dataclass(frozen=True)
 class Editor:
-    """What the form holds: lines after the verdict, and with `as_json` the text that stands for all."""
+    """State of the form: the lines after the verdict, and with `as_json` the text that replaces them."""
 
     lines: tuple[Line, ...]
     text: str = ""
@@ -70,13 +70,13 @@ class Editor:
 
     @classmethod
     def of(cls, schema: LabelSchema = PLAIN) -> Editor:
-        """As lines; as JSON what lines cannot say, such as a choice with a comma in it."""
+        """Return the editor with lines; with JSON if lines can't express a question, such as a choice with a comma."""
         lines = cls(tuple(line_of(one) for one in schema.questions[1:]), spelled(schema))
         return lines if lines.says(schema) else replace(lines, as_json=True)
 
     @classmethod
     def from_post(cls, post: Mapping[str, str]) -> Editor:
-        """The form as it was sent, whatever is in it."""
+        """Return the submitted form, whatever it contains."""
         numbers = sorted({int(found[1]) for name in post if (found := re.fullmatch(r"q-(\d{1,2})-title", name))})
         lines = (Line(**{part: strip_null_bytes(post.get(f"q-{at}-{part}", "")) for part in PARTS}) for at in numbers)
         return cls(
@@ -86,7 +86,7 @@ class Editor:
         )
 
     def changed(self, post: Mapping[str, str]) -> Editor:
-        """As a button changes it: a line added, removed or moved, or JSON instead of lines and back."""
+        """Return the form after a button: a line added, removed or moved, or lines exchanged for JSON and back."""
         lines = list(self.lines)
         at = int(post.get("remove") or post.get("up") or post.get("down") or -1) if numbers_only(post) else -1
         if "switch" in post:
@@ -102,7 +102,7 @@ class Editor:
         return replace(self, lines=tuple(lines))
 
     def switched(self) -> Editor:
-        """The other way to edit the same; what cannot be read stays as it is, with what is wrong."""
+        """Return the form in the other editing mode; unchanged, with the error, if it can't be parsed."""
         try:
             schema = self.schema()
         except BadSchema as wrong:
@@ -116,14 +116,14 @@ class Editor:
         return replace(other, as_json=not self.as_json)
 
     def says(self, schema: LabelSchema) -> bool:
-        """Whether these are the questions that it holds."""
+        """Return whether the form has exactly these questions."""
         try:
             return self.schema() == schema
         except BadSchema:
             return False
 
     def schema(self) -> LabelSchema:
-        """The questions. Raises BadSchema."""
+        """Return the questions. Raises BadSchema."""
         if not self.as_json:
             first = PLAIN.questions[0].model_dump()
             return read_schema({"questions": [first, *(line.data for line in self.lines)]})
@@ -139,7 +139,7 @@ class Editor:
 
 
 def strip_null_bytes(text: str) -> str:
-    """Without zero bytes, which a database refuses."""
+    """Remove NUL bytes, which databases reject."""
     return text.replace("\0", "")
 
 

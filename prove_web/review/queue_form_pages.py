@@ -1,4 +1,4 @@
-"""The pages that make a queue and change one: a form that works without a script, and counts as one types."""
+"""Pages that create and edit a queue: a form that works without a script, and updates counts while one types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MANY = ("people",)
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def queue_new(request: ProjectRequest) -> HttpResponse:
-    """Ask for a queue, beginning with the search that the address names."""
+    """Create a queue; the form starts with the search in the URL."""
     if request.method != "POST":
         begun = {"query": request.GET.get("q", "")[:2_000].replace("\0", ""), "dataset": request.GET.get("dataset")}
         begun |= {"how": request.GET.get("how") or "all"}
@@ -48,7 +48,7 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
 
 
 def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
-    """The queue that a valid form asks for; None where it finds nothing, which its errors then say."""
+    """Create the queue of a valid form; None, with form errors, if nothing matches."""
     if not (keys := form.sample_items()):
         form.add_error("query", "Nothing was found to review. Change the search or the sampling.")
         return None
@@ -59,7 +59,7 @@ def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
-    """Change how a queue is reviewed; its questions as long as nobody has answered any."""
+    """Edit how a queue is reviewed; its questions only until somebody has answered one."""
     found = one_queue(request.project, queue)
     begun = found.items.filter(reviews__isnull=False).exists()
     here: dict[str, Any] = {"queue": found, "begun": begun}
@@ -80,7 +80,7 @@ def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
 
 
 def reworked(queue: Queue, form: QueueForm, user: User, schema: LabelSchema) -> None:
-    """Change a queue as a valid form says; its items are dealt out anew where that changes."""
+    """Change a queue as a valid form says; items are assigned again if the assignment changes."""
     what = {**form.what(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
     dealt = (queue.reviewers, {*as_initial(queue)["people"]})
     change(queue, user, **what)
@@ -89,7 +89,7 @@ def reworked(queue: Queue, form: QueueForm, user: User, schema: LabelSchema) -> 
 
 
 def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:
-    """The questions, or None and what is wrong with them."""
+    """Return the questions, or None and the editor with the error."""
     try:
         return editor.schema(), editor
     except BadSchema as wrong:
@@ -97,7 +97,7 @@ def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:
 
 
 def unchecked(kind: type[QueueForm], request: ProjectRequest) -> QueueForm:
-    """The form as it was sent, before anyone asks whether it is right."""
+    """Return the submitted form before validation."""
     return kind(request.project, initial=as_sent(request.POST))
 
 
@@ -106,7 +106,7 @@ def as_sent(post: QueryDict) -> Mapping[str, Any]:
 
 
 def counted(form: NewQueue) -> dict[str, Any]:
-    """How many a search finds and how many of those would be reviewed, as far as the form is right."""
+    """Count what a search finds, and how many of those would be reviewed, if the form is valid."""
     form.is_valid()
     if {"query", "dataset", "how", "n", "by", "seed", "run"} & {*form.errors}:
         return {"fault": " ".join(form.errors.get("query", []))}

@@ -1,4 +1,4 @@
-"""Pages about queues: the list, making and changing one, how far it is, its labels as a file."""
+"""Pages of queues: the list, one queue with its progress, closing it, and its labels as a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charse
 @in_project(Action.VIEW)
 @require_safe
 def queues(request: ProjectRequest) -> HttpResponse:
-    """All queues of the project, and first what waits for oneself."""
+    """List all queues of the project, after the items that wait for the user."""
     rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
     page = Paginator(rows.order_by("closed_at", "-number"), QUEUES_PER_PAGE).get_page(request.GET.get("page"))
     stands = standings(page.object_list)
@@ -46,7 +46,7 @@ def queues(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def queue(request: ProjectRequest, queue: int) -> HttpResponse:
-    """One queue: what it asks, how far it is and who did what, and its items."""
+    """Show a queue: its questions, its progress, each person's work, and its items."""
     found = one_queue(request.project, queue)
     by, blind = parse_filter(request), Blind(request.user, request.project)
     left = narrowed(found, by, blind)
@@ -80,7 +80,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
 
 
 def parse_filter(request: ProjectRequest) -> Narrowed:
-    """The filter that the address holds; what is none of the choices narrows nothing."""
+    """Return the filter in the URL; invalid values are ignored."""
     given = {
         name: request.GET.get(name, "").replace("\0", "")[:2_000].strip()
         for name in ("state", "verdict", "reviewer", "q")
@@ -93,7 +93,7 @@ def parse_filter(request: ProjectRequest) -> Narrowed:
 @in_project(Action.LAUNCH)
 @require_POST
 def queue_close(request: ProjectRequest, queue: int) -> HttpResponse:
-    """Close a queue, or open it again."""
+    """Close a queue, or reopen it."""
     found = one_queue(request.project, queue)
     closes = found.closed_at is None
     close(found, timezone.now() if closes else None)
@@ -105,7 +105,7 @@ def queue_close(request: ProjectRequest, queue: int) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD"])
 def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpResponse:
-    """The labels of the items that the address leaves, as a file."""
+    """Return the labels of the items that the URL's filter matches, as a file."""
     found = one_queue(request.project, queue)
     if format not in FORMATS:
         raise Http404

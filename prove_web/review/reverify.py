@@ -1,4 +1,4 @@
-"""All that was accepted, replayed again: what holds as it was accepted, and what has drifted since."""
+"""Replay of all accepted trajectories: which still hold, and which have drifted since."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ EQUAL = 1e-9
 
 @dataclass
 class Verified:
-    """What became of the accepted trajectories; by their address those that drifted, and that could not be replayed.
+    """Outcome for accepted trajectories; those that drifted or could not be replayed are listed by URL.
 
-    `other_code` counts those that hold although their servers have other code than at their acceptance.
+    `other_code` counts those that hold although their servers' code has changed since their acceptance.
     """
 
     total: int = 0
@@ -31,7 +31,7 @@ class Verified:
 
 
 def accepted(project: Project | None = None) -> QuerySet[Acceptance]:
-    """The newest acceptance of every trajectory, of one project or of all."""
+    """Return the newest acceptance of every trajectory, of one project or of all."""
     rows = Acceptance.objects.filter(trajectory__dataset__project=project) if project else Acceptance.objects.all()
     newest = rows.order_by().values("trajectory").annotate(newest=Max("pk")).values("newest")
     found = Acceptance.objects.filter(pk__in=newest).order_by("pk")
@@ -57,7 +57,7 @@ def verify(rows: QuerySet[Acceptance], progress: Callable[[int, int], None] = la
 
 
 def since(acceptance: Acceptance, checked: Checked) -> tuple[str, ...]:
-    """What differs from what was accepted; that which was accepted in spite of it does not count."""
+    """Return what differs from what was accepted, without the drift that was accepted."""
     drift = [text for text in checked.drift if text not in acceptance.drift]
     if not drift and checked.digest != acceptance.digest:
         drift.append("The final state of the world differs from the one at acceptance.")

@@ -1,4 +1,4 @@
-"""Reviews of one item side by side: what each says to every question, and where they differ."""
+"""Side-by-side reviews of an item: the answers to every question, and where they differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACES = {TURN: "Turn", CALL: "Call"}
 
 @dataclass(frozen=True)
 class Row:
-    """One question and what each review says to it, in their order; `anchor` is the turn or call it is about."""
+    """A question and the answer of each review, in their order; `anchor` is the turn or call that it is about."""
 
     title: str
     cells: tuple[str, ...]
@@ -29,7 +29,7 @@ class Row:
 
 
 def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list[Row]:
-    """A row for everything that any of them answered; without reviews, none."""
+    """Return a row for everything that any of them answered; none without reviews."""
     given = [values(review.answers) for review in reviews]
     rows = []
     for one in iter_questions(schema, shape):
@@ -47,6 +47,6 @@ def beside(schema: LabelSchema, shape: Shape, reviews: Sequence[Review]) -> list
 
 
 def agreed(reviews: Sequence[Review]) -> dict[str, list[str]]:
-    """The fields that all of them filled in alike."""
+    """Return the fields that all of them filled in alike."""
     first, *rest = [values(review.answers) for review in reviews] or [{}]
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in rest)}

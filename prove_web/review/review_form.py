@@ -1,4 +1,4 @@
-"""The form of a review as a page shows it: every question at its place, with what was answered so far."""
+"""Review form for a page: every question at its place, with the answers so far."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .answer_forms import CORRECTED, TRAJECTORY, QuestionField, iter_questions, 
 from .models import Review
 from .schema import LabelSchema
 
-DIGITS = 9  # choices that have a key
+DIGITS = 9  # choices with a keyboard shortcut
 
 
 @dataclass(frozen=True)
 class Option:
-    """One choice of a question; `key` chooses it, as far as there are keys."""
+    """A choice of a question; `key` is its keyboard shortcut, if there is one."""
 
     value: str
     chosen: bool
@@ -24,7 +24,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Line:
-    """One question of the form, with what was answered and what is wrong with it."""
+    """A question of the form, with its answers and its error."""
 
     asked: QuestionField
     given: tuple[str, ...]
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Place:
-    """A turn or a call, and what is asked about it; of a call, its arguments as recorded and as they should be."""
+    """A turn or a call with its questions; for a call, its arguments as recorded and as corrected."""
 
     at: Said | CallTarget
     lines: tuple[Line, ...]
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All questions, of the whole and by place, with the comment."""
+    """All questions, of the trajectory and by place, with the comment."""
 
     whole: tuple[Line, ...]
     turns: tuple[Place, ...]
@@ -79,7 +79,7 @@ def sheet(
     posted: Mapping[str, list[str]] | None = None,
     faults: Mapping[str, str] | None = None,
 ) -> Sheet:
-    """The form with a review's answers, or with what was just sent and what is wrong with it."""
+    """Return the form with a review's answers, or with submitted input and its errors."""
     wrong = faults or {}
     kept = values(review.answers) | {"comment": [review.comment]} if review else {}
     given = kept if posted is None else posted

@@ -1,4 +1,4 @@
-"""The pages a reviewer works on: one item after another, saved as typed, completed, skipped, taken back."""
+"""Pages for reviewers: one item after another, saved while typing, completed, skipped, undone."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from .schema import read_schema
 @in_project(Action.ANNOTATE)
 @require_http_methods(["GET", "HEAD"])
 def following(request: ProjectRequest, queue: int) -> HttpResponse:
-    """Go to the next item that needs this person, behind the one that the address names."""
+    """Go to the next item that needs this user, after the one that the URL names."""
     found = one_queue(request.project, queue)
     after = request.GET.get("after", "")
     return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
 
 
 def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
-    """The address of the next item; of the queue, which then says that nothing is left."""
+    """Return the URL of the next item; that of the queue, with a message, if nothing is left."""
     item = next_item(queue, request.user, after)
     if item is not None:
         return reverse("review", args=[*request.project.path, queue.number, item.position])
@@ -65,7 +65,7 @@ def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
 @in_project(Action.ANNOTATE)
 @require_POST
 def undone(request: ProjectRequest, queue: int) -> HttpResponse:
-    """Take back one's last complete or skipped review of the queue, or that of the item named, and go there."""
+    """Undo the user's last complete or skipped review of the queue, or that of the given item, and go there."""
     found = one_queue(request.project, queue)
     named = request.POST.get("position", "")
     item = (
@@ -88,7 +88,7 @@ def undone(request: ProjectRequest, queue: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def review(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
-    """One item beside the questions of its queue."""
+    """Show an item beside the questions of its queue."""
     item = item_of(request, queue, position)
     shape = shape_of(item.trajectory)
     if request.method == "POST":
@@ -97,7 +97,7 @@ def review(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
 
 
 def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
-    """Do what a button says with what the form holds."""
+    """Perform a button's action with the form's input."""
     action, filled = request.POST.get("action", ""), parse_submission(request, item, shape)
     try:
         if action == "draft":
@@ -121,7 +121,7 @@ def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
 
 
 def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
-    """The page of an item, with what was just sent where that was refused."""
+    """Render the page of an item, with the submitted input if it was refused."""
     queue, user = item.queue, request.user
     own = mine(item, user)
     done = own is not None and own.state == Review.State.DONE
@@ -157,7 +157,7 @@ def complete_of(item: Item) -> Any:
 
 
 def around(item: Item) -> dict[str, int | None]:
-    """The positions before and after an item, past those whose data set was deleted, and how many there are."""
+    """Return the positions before and after an item, skipping deleted datasets, and the number of items."""
     there = item.queue.items.filter(trajectory__dataset__deleted_at=None).order_by("position")
     places = there.values_list("position", flat=True)
     return {
@@ -168,7 +168,7 @@ def around(item: Item) -> dict[str, int | None]:
 
 
 def pace(queue: Queue, user: Any) -> dict[str, Any]:
-    """How many of a queue someone completed, and how many an hour of looking at them."""
+    """Return how many items of a queue a user completed, and the number per hour of review time."""
     rows = Review.objects.filter(item__queue=queue, reviewer=user, adjudicates=False, state=Review.State.DONE)
     timed = Q(seconds__gt=0)
     sums = rows.aggregate(done=Count("pk"), timed=Count("pk", timed), spent=Sum("seconds"))

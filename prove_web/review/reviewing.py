@@ -1,4 +1,4 @@
-"""One person's review of an item: drafts as they are typed, completed, skipped, taken back."""
+"""A person's review of an item: saved as drafts, completed, skipped, undone."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .consensus import adjudication, complete, settle, settle_or_ask
 from .models import Item, Queue, Review
 
 FORGIVEN = 5  # seconds that a clock may be ahead
-MOST_SECONDS = 4 * 3600.0  # of a first save, which nothing earlier bounds
+MOST_SECONDS = 4 * 3600.0  # limit of a first save, which no earlier save bounds
 
 
 class Refused(Exception):
-    """A review that cannot be saved like this; the message says why and what to do."""
+    """Refusal to save a review; the message says why and what to do."""
 
 
 class Closed(Refused):
-    """The queue takes no more answers."""
+    """Refusal because the queue is closed to answers."""
 
 
 class Wrong(Refused):
-    """Answers that do not fit the questions; `faults` by field."""
+    """Refusal because answers do not fit the questions; `faults` by field."""
 
     def __init__(self, faults: dict[str, str]):
         super().__init__("Not complete. " + " ".join(dict.fromkeys(faults.values())))
@@ -36,7 +36,7 @@ class Wrong(Refused):
 
 
 class Stale(Refused):
-    """The review was saved elsewhere in the meantime; `review` is what was saved there."""
+    """Refusal because the review was saved elsewhere in the meantime; `review` is what was saved."""
 
     def __init__(self, review: Review):
         super().__init__("This review was also saved elsewhere, perhaps in another tab.")
@@ -45,7 +45,7 @@ class Stale(Refused):
 
 @dataclass(frozen=True)
 class Submission:
-    """What a page sends: what the form says, the revision that the page saw, and the seconds spent there."""
+    """A submitted page: the form's input, the revision that the page saw, and the seconds spent there."""
 
     read: Read
     revision: int = 0
@@ -54,20 +54,20 @@ class Submission:
 
 @dataclass(frozen=True)
 class SaveResult:
-    """What was kept. `extra`: it is one more than the item takes, so it decides nothing."""
+    """A saved review. `extra` if the item has enough others, so that it decides nothing."""
 
     review: Review
     extra: bool = False
 
 
 def mine(item: Item, user: User, adjudicates: bool = False) -> Review | None:
-    """What this person has of a review, or None."""
+    """Return this user's review, or None."""
     found: Review | None = item.reviews.filter(reviewer=user, adjudicates=adjudicates).first()
     return found
 
 
 def save_draft(item: Item, user: User, given: Submission, adjudicates: bool = False) -> SaveResult:
-    """Keep what is typed so far; the place at the item is renewed. Raises Wrong and Stale."""
+    """Save the input so far as a draft, and renew the hold of the item. Raises Wrong and Stale."""
     with transaction.atomic():
         queue = locked(item.queue)
         if given.read.wrong:
@@ -82,10 +82,10 @@ def save_draft(item: Item, user: User, given: Submission, adjudicates: bool = Fa
 
 
 def written(item: Item, user: User, given: Submission, adjudicates: bool) -> Review:
-    """The review with what is given, not saved. Raises Stale."""
+    """Return the review with the input, not saved. Raises Stale."""
     review = mine(item, user, adjudicates) or Review(item=item, reviewer=user, adjudicates=adjudicates)
     same = same_as(review, given)
-    done = review.state == Review.State.DONE and not adjudicates  # an adjudicator may settle anew
+    done = review.state == Review.State.DONE and not adjudicates  # an adjudicator may settle again
     if (review.revision != given.revision or done) and not (same and not done):
         raise Stale(review)
     spent = (timezone.now() - review.saved_at).total_seconds() + FORGIVEN if review.pk else MOST_SECONDS
@@ -101,7 +101,7 @@ def same_as(review: Review, given: Submission) -> bool:
 
 
 def finish(item: Item, user: User, given: Submission, reason: str = "", adjudicates: bool = False) -> SaveResult:
-    """Complete a review, which may settle the item. Raises Closed, Wrong, Stale, and what accepting raises."""
+    """Complete a review, which may settle the item. Raises Closed, Wrong, Stale, and what `accept` raises."""
     with transaction.atomic():
         queue = open_queue(item)
         if given.read.faults:
@@ -111,7 +111,7 @@ def finish(item: Item, user: User, given: Submission, reason: str = "", adjudica
             raise Refused("A reviewer undid a review. The item can be adjudicated once all its reviews are complete.")
         before, last = mine(item, user, adjudicates), adjudication(item)
         if before and before.state == Review.State.DONE and same_as(before, given) and (last or before) == before:
-            return SaveResult(before)  # sent twice: the first answer was lost on its way
+            return SaveResult(before)  # a repeated request, whose first response was lost
         labels = before.answers if before else {}
         review = written(item, user, given, adjudicates)
         extra = not adjudicates and complete(item).exclude(reviewer=user).count() >= queue.reviewers
@@ -125,7 +125,7 @@ def finish(item: Item, user: User, given: Submission, reason: str = "", adjudica
 
 
 def skip(item: Item, user: User, given: Submission) -> SaveResult:
-    """Leave an item to others; what was typed stays in the draft. Raises Closed, Wrong, Stale."""
+    """Leave an item to others; the input stays in the draft. Raises Closed, Wrong and Stale."""
     with transaction.atomic():
         open_queue(item)
         if given.read.wrong:
@@ -140,7 +140,10 @@ def skip(item: Item, user: User, given: Submission) -> SaveResult:
 
 
 def undo(item: Item, user: User) -> Review:
-    """Make one's complete or skipped review a draft again. Raises Refused once an adjudicator has settled the item."""
+    """Turn the user's complete or skipped review into a draft.
+
+    Raises Refused once an adjudicator has settled the item.
+    """
     with transaction.atomic():
         queue = open_queue(item)
         item = fresh(item)
@@ -153,25 +156,25 @@ def undo(item: Item, user: User) -> Review:
         review.revision += 1
         review.save()
         log_action(user, "took back the review of", item)
-        settle_or_ask(item, queue.reviewers, user)  # what is left may agree on a trajectory that drifted
+        settle_or_ask(item, queue.reviewers, user)  # the remaining reviews may agree on a trajectory that drifted
         renew(queue, item, user)
     return review
 
 
 def log_action(user: User, did: str, item: Item, **changes: tuple[object, object]) -> None:
-    """Write down what somebody did with an item."""
+    """Record a user's action on an item in the audit log."""
     audit.note(user, did, item, item.queue.project.organisation, **changes)
 
 
 def last_of(queue: Queue, user: User) -> Item | None:
-    """The item that someone completed or skipped last in a queue."""
+    """Return the item that a user completed or skipped last in a queue."""
     rows = Review.objects.filter(item__queue=queue, reviewer=user, adjudicates=False).exclude(state=Review.State.DRAFT)
     newest = rows.select_related("item__queue").order_by("-saved_at", "-pk").first()
     return newest.item if newest else None
 
 
 def open_queue(item: Item) -> Queue:
-    """The item's queue, to itself. Raises Closed."""
+    """Lock and return the item's queue. Raises Closed."""
     queue = locked(item.queue)
     if queue.closed_at:
         raise Closed("This queue is closed. Your input is saved as a draft until it is reopened.")
@@ -179,5 +182,5 @@ def open_queue(item: Item) -> Queue:
 
 
 def fresh(item: Item) -> Item:
-    """The item as it is now that its queue is ours."""
+    """Return the current item, now that its queue is locked."""
     return Item.objects.select_related("queue", "trajectory__dataset__project__organisation").get(pk=item.pk)

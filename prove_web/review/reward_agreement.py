@@ -1,6 +1,6 @@
-"""The reward as an annotator: it accepts what earns at least a threshold; how far that agrees with people.
+"""Reward as an annotator that accepts from a threshold on: its agreement with people.
 
-The same of each component by itself. A verdict of `accept` is for, `reject` and `fix` are against.
+Each component is compared in the same way. A verdict of `accept` counts for, `reject` and `fix` count against.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 PARTS = ("reward", *COMPONENTS)
 Basis = Literal["settled", "reviews"]
 FEW = 60  # thresholds of a sweep
-MIDDLE = 0.65  # of what the paper's reward can be
+MIDDLE = 0.65  # of the range of the paper's reward
 Z = 1.959964
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What people made of a trajectory, and what the reward did: `scores` has the parts there are."""
+    """People's verdict on a trajectory, and its rewards: `scores` has the available parts."""
 
     item: int
     queue: int
@@ -50,8 +50,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Cut:
-    """Accepting from a threshold on: its agreement with people, and how it errs: shares of the accepted that it lets
-    through, and of the others."""
+    """Acceptance from a threshold on: its agreement with people, its true positive and its false positive rate."""
 
     threshold: float
     percent: Estimate
@@ -63,11 +62,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Annotator:
-    """One part of the reward beside people: over so many units, of which people accepted so many.
+    """A part of the reward compared with people, over `units`, of which people `accepted` some.
 
     `auc` is the chance that an accepted unit scores higher than another, ties half (the area under the ROC curve);
-    `best` is the cut of the highest AC1 on these same units. All None where there are too few, or where people
-    accepted all or none of them.
+    `best` is the cut of the highest AC1 on these same units. All None if there are too few units, or if people accepted
+    all or none of them.
     """
 
     part: str
@@ -82,7 +81,7 @@ class Annotator:
 
     @property
     def start(self) -> float:
-        """The threshold that one begins with: the best, or else the middle of what the paper's reward can be."""
+        """The initial threshold: the best, or else the middle of the range of the paper's reward."""
         return self.best.threshold if self.best else MIDDLE
 
     @property
@@ -91,7 +90,7 @@ class Annotator:
 
     @property
     def unmeasurable(self) -> str:
-        """Why agreement cannot be measured although there are enough units: people decided all of them alike."""
+        """Why agreement can't be measured although there are enough units: people decided all of them alike."""
         if not self.enough or 0 < self.accepted < self.units:
             return ""
         return f"Not measurable: people accepted {'all' if self.accepted else 'none'} of them."
@@ -100,9 +99,9 @@ class Annotator:
 def judged(
     project: Project, queue: Queue | None = None, basis: Basis = "settled", fix: bool = True, blind: Blind | None = None
 ) -> list[Judged]:
-    """Every settled verdict, or the verdict of each complete review, of a trajectory that has a reward.
+    """Return every settled verdict, or that of each complete review, of a trajectory with a reward.
 
-    Without `fix` those that people want mended are left out; so is what one has yet to review `blind`.
+    Without `fix`, verdicts of `fix` are left out; so are trajectories that the user has yet to review `blind`.
     """
     blind = blind or Blind(None, project)
     rows = of_items(blind, queue) if basis == "settled" else of_reviews(blind, queue)
@@ -151,7 +150,7 @@ def of_row(row: dict[str, Any], verdict: str) -> Judged:
 
 
 def annotator(units: Sequence[Judged], part: str = "reward") -> Annotator:
-    """One part of the reward over the units that have it; abstentions have a total alone."""
+    """Compare a part of the reward over the units that have it; abstentions have only a total."""
     having = [one for one in units if part in one.scores]
     people = np.array([one.accepted for one in having], dtype=bool)
     scores = np.array([one.scores[part] for one in having], dtype=np.float64)
@@ -163,13 +162,13 @@ def annotator(units: Sequence[Judged], part: str = "reward") -> Annotator:
 
 
 def thresholds(scores: Floats) -> Floats:
-    """Every value there is, or where there are many, as many quantiles of them."""
+    """Return every distinct value, or quantiles if there are many."""
     found = np.unique(scores)
     return found if len(found) <= FEW else np.unique(np.quantile(found, np.linspace(0, 1, FEW), method="nearest"))
 
 
 def cut(people: Any, scores: Floats, threshold: float) -> Cut:
-    """Accept from `threshold` on: both as if they were two annotators."""
+    """Return the agreement of accepting from `threshold` on, with both as annotators."""
     accepts = scores >= threshold - 1e-9
     counts = both(people, accepts)
     shares, beyond = percent(counts), ac1(counts)
@@ -185,15 +184,15 @@ def cut(people: Any, scores: Floats, threshold: float) -> Cut:
 
 
 def both(people: Any, accepts: Any) -> Counts:
-    """How many of the two reject and accept, unit by unit."""
+    """Return how many of the two reject and accept, by unit."""
     found: Counts = np.stack([2 - people.astype(np.int64) - accepts, people.astype(np.int64) + accepts], axis=1)
     return found
 
 
 def auc(people: Any, scores: Floats) -> Estimate | None:
-    """The area under the ROC curve, with DeLong's interval (DeLong et al. 1988, by ranks: Sun and Xu 2014).
+    """Return the area under the ROC curve, with DeLong's interval (DeLong et al. 1988, by ranks: Sun and Xu 2014).
 
-    None where people accepted all or none.
+    None if people accepted all or none.
     """
     from scipy.stats import rankdata
 
@@ -201,7 +200,7 @@ def auc(people: Any, scores: Floats) -> Estimate | None:
     if not len(good) or not len(bad):
         return None
     whole = rankdata(np.concatenate([good, bad]))
-    above = (whole[: len(good)] - rankdata(good)) / len(bad)  # of each good one, the share of bad ones below it
+    above = (whole[: len(good)] - rankdata(good)) / len(bad)  # of each accepted one, the share of others below it
     below = 1 - (whole[len(good) :] - rankdata(bad)) / len(good)
     value = float(above.mean())
     if min(len(good), len(bad)) < 2 or value in (0.0, 1.0):

@@ -1,4 +1,4 @@
-"""Where people and the reward part: what they accept and it scores low, what they turn down and it scores high."""
+"""Conflicts of people and the reward: accepted trajectories with a low score, rejected ones with a high score."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .reward_agreement import Judged
 from .schema import PLAIN
 
 Side = Literal["", "low", "high"]
-MOST = 1000  # items of a queue that is made of them
+MOST = 1000  # items of a queue of conflicts
 
 
 def disagreements(units: Sequence[Judged], part: str, threshold: float, side: Side = "") -> list[Judged]:
-    """Those on which they differ, the farthest from the threshold first.
+    """Return the units on which they differ, the farthest from the threshold first.
 
-    `low` are accepted by people and score below it, `high` are not and score from it on.
+    `low` are accepted by people and score below it, `high` are not accepted and score at least the threshold.
     """
     found = [
         one
@@ -32,7 +32,7 @@ def disagreements(units: Sequence[Judged], part: str, threshold: float, side: Si
 
 
 def queue_of(project: Project, user: User, found: Sequence[Judged], how: dict[str, Any]) -> Queue:
-    """A queue of these trajectories, each once, for people to look at again; `how` says what they disagreed on.
+    """Create a queue of these trajectories, each once, to review again; `how` says what the conflict was about.
 
     Raises ValueError for none.
     """

@@ -1,4 +1,4 @@
-"""What the items of a queue were drawn from, and how, as far as a person may know before their own reviews."""
+"""Source and sampling of a queue's items, without what the user may not know before reviewing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from prove_web.trajectories.search.finding import tells
 from .blinding import Blind
 from .models import Queue
 
-NAMED = ("how", "n")  # what is told of a sampling that went by rewards and verdicts
+NAMED = ("how", "n")  # shown of a sampling by rewards and verdicts
 
 
 def drawn(queue: Queue, blind: Blind) -> dict[str, Any]:
-    """`source` and `sampling` (see Queue). While an item of it waits for one's own review, without a search for
-    rewards or labels, and without the side on which people and the reward differed."""
+    """Return `source` and `sampling` (see Queue).
+
+    While an item waits for the user's own review, a search for rewards or labels is hidden, and so is the side on which
+    people and the reward differ.
+    """
     source, sampling = dict(queue.source), dict(queue.sampling)
     if blind.items.filter(queue=queue).exists():
         source |= {"query": "", "covered": True} if tells(str(source.get("query", ""))) else {}

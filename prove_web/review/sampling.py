@@ -1,4 +1,4 @@
-"""Which of the trajectories that a search finds go into a queue; the same seed draws the same ones."""
+"""Sampling of search results for a queue; the same seed draws the same trajectories."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .models import Item
 from .schema import ACCEPT, REJECT
 
 MOST_ITEMS = 20_000
-FEWEST_CALLS = 5  # of a tool in a run, before its failure rate says anything
-HALF = PAPER.largest / 2  # what a reward is at least that speaks for a trajectory
+FEWEST_CALLS = 5  # of a tool in a run, below which its failure rate says nothing
+HALF = PAPER.largest / 2  # the least reward that speaks for a trajectory
 
 
 class How(models.TextChoices):
-    """How items are chosen among what was found."""
+    """Ways to sample the items."""
 
     ALL = "all", "All"
     RANDOM = "random", "Random"
@@ -34,7 +34,7 @@ class How(models.TextChoices):
 
 
 class By(models.TextChoices):
-    """What makes the groups of a stratified draw."""
+    """Groups of a stratified sample."""
 
     KIND = "kind", "kind"
     SERVER = "server", "server"
@@ -43,7 +43,7 @@ class By(models.TextChoices):
 
 @dataclass(frozen=True)
 class Sampling:
-    """A rule and its numbers: at most `n`, in groups `by`, drawn by `seed`, with the failures of `run`."""
+    """A sampling rule: at most `n`, in groups `by`, drawn by `seed`, with the failures of `run`."""
 
     how: How
     n: int = MOST_ITEMS
@@ -54,7 +54,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Row:
-    """What a rule looks at in a trajectory."""
+    """The properties of a trajectory that rules use."""
 
     pk: int
     kind: str
@@ -64,7 +64,7 @@ class Row:
 
 
 def sample(rows: QuerySet[Trajectory], rule: Sampling, project: object) -> list[int]:
-    """The keys of the trajectories that the rule chooses, in the order in which they are reviewed."""
+    """Return the ids of the sampled trajectories, in the order of review."""
     most = min(rule.n, MOST_ITEMS)
     rows = rows.filter(disputed(project)) if rule.how == How.DISAGREEMENTS else rows
     if rule.how in (How.ALL, How.DISAGREEMENTS):
@@ -96,7 +96,7 @@ def groups_of(row: Row, by: By | None) -> tuple[str, ...]:
 
 
 def evenly(rows: Sequence[Row], by: By | None, most: int, draw: Draw) -> list[Row]:
-    """One of each group in turn; a trajectory of several servers stands in the group of each and is taken once."""
+    """Return one row of each group in turn; a trajectory of several servers is in each group but is taken once."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         for name in groups_of(row, by):
@@ -116,8 +116,10 @@ def evenly(rows: Sequence[Row], by: By | None, most: int, draw: Draw) -> list[Ro
 
 
 def disputed(project: object) -> Q:
-    """Trajectories that people judge differently, or otherwise than the reward: an accepted one below half of the
-    largest reward, a rejected one at or above it."""
+    """Match trajectories that people judge differently from each other or from the reward.
+
+    The latter are accepted ones below half of the largest reward, and rejected ones at or above it.
+    """
     items = Item.objects.filter(queue__project=project)
     conflict = items.filter(state=Item.State.CONFLICT)
     settled = items.filter(state=Item.State.SETTLED)
@@ -128,13 +130,13 @@ def disputed(project: object) -> Q:
 
 
 def failure_rates(run: Run | None) -> dict[str, float]:
-    """How often each tool failed in a run, of those called often enough."""
+    """Return the failure rate of each tool in a run that was called often enough."""
     if run is None:
         return {}
     return {tool.tool: tool.share for tool in tools_of(run) if tool.calls >= FEWEST_CALLS and tool.failures}
 
 
 def worst(rows: Sequence[Row], rates: dict[str, float]) -> list[Row]:
-    """Those with a tool that fails, by the rate of the one that fails most."""
+    """Return the rows with a failing tool, by the rate of the worst one."""
     failing = [row for row in rows if any(tool in rates for tool in row.tools)]
     return sorted(failing, key=lambda row: -max(rates.get(tool, 0.0) for tool in row.tools))

@@ -1,4 +1,4 @@
-"""What reviewers are asked: the questions of a queue, and the form that their answers have."""
+"""Label schema of a queue: its questions, and the form of their answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 VERDICT = "verdict"
 ACCEPT, REJECT, FIX = "accept", "reject", "fix"
 VERDICTS = (ACCEPT, REJECT, FIX)
-TAKEN = ("turns", "calls", "corrected")  # what Review.answers keeps under these names is no question's
+TAKEN = ("turns", "calls", "corrected")  # reserved keys of Review.answers, which no question may use
 
 
 class BadSchema(ValueError):
-    """Questions that cannot be asked; the message says which and why."""
+    """Error of invalid questions; the message says which and why."""
 
 
 class Question(BaseModel):
@@ -100,7 +100,7 @@ PLAIN = LabelSchema(
 
 
 def read_schema(data: Mapping[str, Any]) -> LabelSchema:
-    """The schema that a queue stores. Raises BadSchema."""
+    """Return the schema that a queue stores. Raises BadSchema."""
     try:
         return LabelSchema.model_validate(data)
     except ValidationError as error:

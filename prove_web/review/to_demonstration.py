@@ -1,4 +1,4 @@
-"""An accepted trajectory as a demonstration of today: what a data set to train on may hold of it."""
+"""Demonstration on the current servers from an accepted trajectory, for a training dataset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .loading import NotChecked, recorded
 
 
 def as_demonstration(trajectory: Trajectory) -> Example:
-    """The example that a trajectory makes on today's servers, validated there. Raises Rejected, with the reason.
+    """Return a trajectory's example, validated on the current servers. Raises Rejected with the reason.
 
-    A demonstration is itself, made with today's code. Of an attempt the calls that worked become the ground truth, its
-    closing words the answers; what the user said, the candidates and the knobs stay those of its example.
+    A demonstration stays as it is, with the current fingerprint. For a rollout, the successful calls become the ground
+    truth and its last messages the answers; user turns, candidates and knobs stay those of its example.
     """
     try:
         example, attempt = recorded(trajectory)
@@ -28,7 +28,7 @@ def as_demonstration(trajectory: Trajectory) -> Example:
         raise Rejected(str(reason)) from None
     if example.source:
         if attempt is None:
-            return example  # of others: it is as good as it was, and nothing of it is run
+            return example  # imported: nothing of it can be replayed
         raise Rejected("A rollout of an imported conversation has no live calls; use the conversation itself.")
     if gone := [name for name in example.world.servers if name not in SERVERS]:
         raise Rejected(f"There is no server {', '.join(gone)} any more.")
@@ -40,21 +40,21 @@ def as_demonstration(trajectory: Trajectory) -> Example:
 
 
 def abstaining(example: Example, attempt: Rollout) -> Example:
-    """The right act was to call nothing, and nothing was called: the attempt's words are the answers."""
+    """Return an abstention with the rollout's messages as answers: no call was correct, and none was made."""
     return replace(example, answers=words(attempt, example.answers))
 
 
 def demonstrated(example: Example, attempt: Rollout) -> Example:
-    """The calls of an attempt that worked, as ground truth. Raises Rejected."""
+    """Return the successful calls of a rollout as ground truth. Raises Rejected."""
     made = manual.example_of(example.id, example.world, list(calls(attempt)), example.today)
     answers = words(attempt, made.answers)
     kept = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
-    turns = example.turns[: len(made.turns)]  # the transcript's also announce the tools that arrive
+    turns = example.turns[: len(made.turns)]  # those of the transcript also announce added tools
     return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in kept})
 
 
 def calls(attempt: Rollout) -> Iterator[ManualCall]:
-    """The calls that worked, the first of each user turn with what the user said. Raises Rejected."""
+    """Yield the successful calls, the first of each user turn with the user's message. Raises Rejected."""
     said, turn, waiting = "", -1, iter(attempt.calls)
     pending = next(waiting, None)
     for message in attempt.transcript:
@@ -76,7 +76,7 @@ def calls(attempt: Rollout) -> Iterator[ManualCall]:
 
 
 def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    """The last words of each user turn that are no call, else those of `otherwise`."""
+    """Return the last message without a call of each user turn, else that of `otherwise`."""
     found: list[str] = []
     for message in attempt.transcript:
         if message.role == "user":
@@ -88,5 +88,5 @@ def words(attempt: Rollout, otherwise: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def extract_text(text: str) -> str:
-    """A text without calls as it is; "" for one that calls."""
+    """Return the text if it has no call, else ""."""
     return "" if any(form.parse(text, 1) for form in FORMATS) else text.strip()

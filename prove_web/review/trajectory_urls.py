@@ -1,4 +1,4 @@
-"""The addresses beneath a trajectory's: how it was accepted, and what is said of it."""
+"""URLs below a trajectory's: its acceptance and its comments."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The addresses of a project's review queues."""
+"""URLs of a project's review queues."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The complete reviews that lists and searches tell of: those of a blind queue only once their item is settled."""
+"""Complete reviews that lists and searches may show: those of a blind queue only once their item is settled."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def get_visible_reviews() -> QuerySet[Review]:
 
 
 def get_visible_items() -> QuerySet[Item]:
-    """The items whose answers may be told."""
+    """Return the items whose answers may be shown."""
     return Item.objects.exclude(Q(**UNTOLD))

@@ -1,4 +1,4 @@
-"""Valid arguments for a tool from a session's state, found as synthesis finds them; equal states, equal examples."""
+"""Valid arguments for a tool from a session's state, drawn as in synthesis; equal states give equal examples."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ TRIES = 16
 
 @dataclass(frozen=True)
 class Example:
-    """Arguments that were tried in a fork of the world, and what the tool refused them for, if it did."""
+    """Arguments that were tried in a fork of the world, and the error that the tool returned for them, if any."""
 
     arguments: dict[str, Any]
     refused: str = ""
 
 
 def example(world: World, tool: Tool, number: int = 0) -> Example:
-    """The example of this number for a world as it is now: one that works, if some tries find one.
+    """Return the example of this number for the world's current state: one that succeeds, if some tries find one.
 
-    Leaves the world as it is. Raises NothingFits when the world shows nothing for a parameter the tool cannot do
-    without.
+    The world stays unchanged. Raises NothingFits if the world has no value for a required parameter.
     """
     now = world.digest()
     context, found, reason = sample(world.fork(), Draw("example", now)), list[Example](), NothingFits()
@@ -45,6 +44,6 @@ def example(world: World, tool: Tool, number: int = 0) -> Example:
 
 
 def some(tool: Tool, draw: Draw, trial: int) -> list[str]:
-    """Optional parameters to fill as well: a few, unless that has not worked."""
+    """Return a few optional parameters to fill too; none in the later tries."""
     optional = [name for name in tool.input_schema["properties"] if name not in tool.required]
     return [name for name in optional if trial < TRIES // 2 and name not in tool.ids and draw.chance(0.3)]

@@ -1,4 +1,4 @@
-"""The form of a call: its fields, or the whole as JSON. What was typed survives a fault and a switch."""
+"""Form of a call: fields, or JSON. Input survives errors and a switch of mode."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": PICKED.pattern}
 
 @dataclass
 class CallForm:
-    """What is typed for a call of one tool, and what is wrong with it: by path, or `error` for the whole.
+    """Input for a call of one tool, with its errors: by path, or `error` for the whole.
 
-    `told` is what else there is to say of it, such as where an example is from. With a `prefix` in the names of their
-    fields, several forms stand on one page.
+    `told` is other information, such as the origin of an example. With a `prefix` in the field names, a page can have
+    several forms.
     """
 
     tool: Tool
@@ -35,13 +35,13 @@ class CallForm:
     errors: dict[str, str] = field(default_factory=dict)
     error: str = ""
     told: str = ""
-    asks: bool = False  # whether to go on with a destructive call
-    example: int = 0  # how many examples were shown
+    asks: bool = False  # whether to ask for confirmation of a destructive call
+    example: int = 0  # number of examples shown so far
     prefix: str = ""
 
     @classmethod
     def filled(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM, prefix: str = "") -> CallForm:
-        """With these arguments; as JSON where fields could not say the same."""
+        """Return the form with these arguments; in JSON mode if fields can't represent them."""
         values = as_typed(parameters(tool), arguments)
         raw = json.dumps(arguments, indent=2, ensure_ascii=False)
         if not same(read(parameters(tool), values)[0], arguments):
@@ -62,7 +62,7 @@ class CallForm:
         return cls(tool, mode, values, data.get("raw", "{}"), example=shown, prefix=prefix)
 
     def arguments(self) -> dict[str, Any] | None:
-        """The arguments, or None with the errors set: only what no tool should see is refused here."""
+        """Return the arguments, or None with the errors set: only input that no tool may receive is rejected here."""
         if self.mode == FORM:
             given, self.errors = read(parameters(self.tool), self.values)
             if self.errors:
@@ -78,7 +78,7 @@ class CallForm:
             return None
 
     def switched(self) -> CallForm:
-        """The same arguments in the other mode; itself, with the error set, when they cannot be read."""
+        """Return the same arguments in the other mode; the form itself, with the error set, if they can't be parsed."""
         arguments = self.arguments()
         if arguments is None:
             return self
@@ -88,7 +88,7 @@ class CallForm:
         return other
 
     def reshaped(self, data: Mapping[str, str]) -> CallForm:
-        """With a row more or less, as the pressed button says."""
+        """Return the form with a list row added or removed, as the pressed button requests."""
         if path := data.get("add", ""):
             self.values = with_row(self.values, path)
         elif path := data.get("remove", ""):
@@ -96,7 +96,7 @@ class CallForm:
         return self
 
     def fields(self) -> list[dict[str, Any]]:
-        """For the page: each parameter with its field's name, value and error, and the fields inside of it."""
+        """Return each parameter for the page with its field's name, value and error, and its nested fields."""
         return [self.field(each, below("", each.name)) for each in parameters(self.tool)]
 
     def field(self, one: Parameter, path: str, row: int | None = None) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class CallForm:
 
 
 def checked(given: str | dict[str, Any]) -> dict[str, Any]:
-    """Arguments that a session can keep. Raises ToolError for what no tool should see."""
+    """Return arguments that a session can store. Raises ToolError for input that no tool may receive."""
     text = canonical(given)
     if ZERO_BYTE.search(text):
         raise ToolError("zero_byte", "The arguments contain a zero byte (\\u0000), which cannot be stored; remove it.")
@@ -135,7 +135,7 @@ def checked(given: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def input_type(one: Parameter, value: str) -> str:
-    """A browser's own picker for days and moments, unless what was typed is none: it would not show that."""
+    """Return the browser's picker for dates and times, unless the input is invalid: a picker would not show that."""
     pattern = NATIVE.get(one.format)
     if pattern is None or (value and not re.fullmatch(pattern, value, re.ASCII)):
         return "text"
@@ -143,5 +143,5 @@ def input_type(one: Parameter, value: str) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON: True is not 1."""
+    """Return whether two values are the same JSON: True is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

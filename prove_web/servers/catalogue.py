@@ -1,4 +1,4 @@
-"""What the pages say of the servers and their tools: marks, counts, which tools give and take an id type, search."""
+"""Catalogue of servers and tools for pages: marks, counts, producers and consumers of id types, search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Tool
 
 MARKS = {"read": "Read-only", "write": "Writes", "destructive": "Destructive"}
-SHOWN_SEED = 1  # the world whose tables the server pages count
+SHOWN_SEED = 1  # the world whose table rows the server pages count
 CATEGORIES = {
     "Finance": ("banking", "trading", "payments"),
     "Productivity": ("calendar", "email", "filesystem"),
@@ -27,9 +27,9 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool as lists show it; `words` is what a search looks in.
+    """A tool in lists; `words` is the text to search.
 
-    `takes` are the id types it cannot do without, `may_take` those it accepts besides, `gives` what its result carries.
+    `takes` are the id types it requires, `may_take` those it accepts optionally, `gives` those in its result.
     """
 
     server: str
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Card:
-    """A server as lists show it: its tools counted by mark, and the rows of each table of a default world."""
+    """A server in lists: its tools counted by mark, and the rows of each table of a default world."""
 
     name: str
     category: str
@@ -77,13 +77,13 @@ class Card:
 
 
 def mark(tool: Tool) -> str:
-    """`read`, `write` or `destructive`: a key of MARKS."""
+    """Return `read`, `write` or `destructive`: a key of MARKS."""
     return "destructive" if tool.destructive else "write" if tool.writes else "read"
 
 
 @cache
 def entries() -> dict[str, Entry]:
-    """All tools by name, in the order of the catalogue."""
+    """Return all tools by name, in the order of the catalogue."""
     return {
         name: Entry(server.name, tool, mark(tool), words(server.name, tool)) for name, (server, tool) in TOOLS.items()
     }
@@ -97,7 +97,7 @@ def words(server: str, tool: Tool) -> str:
 
 @cache
 def card(name: str) -> Card:
-    """Raises KeyError for a server that is not in the catalogue."""
+    """Return the card of a server. Raises KeyError for one that is not in the catalogue."""
     server = SERVERS[name]
     counts = Counter(mark(tool) for tool in server.tools.values())
     tables = server.open(SHOWN_SEED).state.tables()
@@ -114,12 +114,12 @@ def card(name: str) -> Card:
 
 
 def category(server: str) -> str:
-    """The title a server stands under; its own name for one that no category lists."""
+    """Return the category title of a server; its own name if no category lists it."""
     return next((title for title, names in CATEGORIES.items() if server in names), server)
 
 
 def by_category(servers: Iterable[str]) -> list[tuple[str, list[Card]]]:
-    """Cards under their titles, in the order of the catalogue."""
+    """Return cards under their category titles, in the order of the catalogue."""
     groups: dict[str, list[Card]] = {}
     for name in servers:
         groups.setdefault(category(name), []).append(card(name))
@@ -128,18 +128,18 @@ def by_category(servers: Iterable[str]) -> list[tuple[str, list[Card]]]:
 
 @cache
 def id_types() -> tuple[str, ...]:
-    """Every id type that some tool takes or gives."""
+    """Return every id type that some tool takes or gives."""
     return tuple(sorted({each for one in entries().values() for each in (*one.takes, *one.may_take, *one.gives)}))
 
 
 def rules_of(policy: str) -> tuple[str, ...]:
-    """The items of a policy's list, each on one line."""
+    """Return the items of a policy's list, each on one line."""
     items = re.split(r"^[*-] ", policy, flags=re.MULTILINE)[1:]
     return tuple(" ".join(item.split("\n\n")[0].split()) for item in items)
 
 
 def search(text: str = "", kind: str = "", servers: Iterable[str] = ()) -> list[Entry]:
-    """The tools in which every word of the text occurs, of one mark and of some servers where these are given."""
+    """Return the tools that contain every word of the text, optionally of one mark and of some servers."""
     wanted, among = text.lower().split(), set(servers)
     return [
         entry
@@ -158,10 +158,10 @@ def by_server(found: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
 
 
 def producers(id_type: str) -> Iterator[Entry]:
-    """The tools whose result carries this id type, without having been given it."""
+    """Return the tools whose result contains this id type without having received it."""
     return (entry for entry in entries().values() if id_type in entry.tool.produces)
 
 
 def takers(id_type: str) -> Iterator[Entry]:
-    """The tools with a parameter of this id type."""
+    """Return the tools with a parameter of this id type."""
     return (entry for entry in entries().values() if id_type in entry.tool.ids.values())

@@ -1,4 +1,4 @@
-"""What to paste where, so that an MCP client works in a session: Claude Desktop, the Inspector, Python, curl."""
+"""Configuration snippets for MCP clients of a session: Claude Desktop, the Inspector, Python, curl."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .models import LiveSession
 from .wire_format import VERSION
 
 PREFIX = "/mcp/s"  # where the site serves its sessions to clients
-PLACE = "<token>"  # where a token stands that is not shown any more
+PLACE = "<token>"  # placeholder for a token that is no longer shown
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One client: what to paste, and what it needs."""
+    """Snippet for one client, and its requirements."""
 
     id: str
     title: str
@@ -26,7 +26,7 @@ class Configuration:
 
 
 def configurations(session: LiveSession, address: str) -> list[Configuration]:
-    """For a client that comes in at this address, token and all."""
+    """Return the snippets for a client that connects to this URL, which contains the token."""
     return [
         Configuration("python", "Python", "Requires the package mcp.", python(session, address)),
         Configuration(
@@ -41,7 +41,7 @@ def configurations(session: LiveSession, address: str) -> list[Configuration]:
 
 
 def first_tool(session: LiveSession) -> str:
-    """A tool that can be called without any arguments, and reads; else the first that reads."""
+    """Return a reading tool that needs no arguments; else the first reading tool."""
     known = [tool for name in session.servers if name in SERVERS for tool in SERVERS[name].tools.values()]
     reading = [tool for tool in known if not tool.writes]
     return next((tool.name for tool in reading if not tool.required), reading[0].name if reading else "")

@@ -1,4 +1,4 @@
-"""Entities of a live world to choose from: the id, and in words what it names; found by any of these words."""
+"""Autocomplete of entities in a live world: the id with a label, found by any of the words in its row."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mcp_servers.world import World
 
 from .tables import as_words, id_type
 
-LISTED = 200  # what a form without script offers at once
+LISTED = 200  # options in a form without script
 SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Entity:
-    """One row that an id names; `table` is where it stands, such as `banking.accounts`."""
+    """A row with an id; `table` is its table, such as `banking.accounts`."""
 
     id: str
     label: str
@@ -23,7 +23,7 @@ class Entity:
 
 
 def entities(world: World, wanted: str, find: str = "") -> Iterator[Entity]:
-    """The rows with an id of this type in which every word occurs, in the order of their tables."""
+    """Yield the rows with an id of this type that contain every word, in the order of their tables."""
     words, seen = find.lower().split(), set[str]()
     for server, session in world.sessions.items():
         for table, kind in session.state.row_types().items():
@@ -38,7 +38,7 @@ def entities(world: World, wanted: str, find: str = "") -> Iterator[Entity]:
 
 
 def search_entities(world: World, wanted: str, find: str, most: int = SHOWN) -> tuple[list[Entity], int]:
-    """The first entities found, and how many there are."""
+    """Return the first entities found, and the number of all."""
     every = list(entities(world, wanted, find))
     exact = find.strip().lower()
     every.sort(key=lambda one: not one.id.lower().startswith(exact) if exact else False)

@@ -1,4 +1,4 @@
-"""What is wrong with a call, beside the field it is about: what the server refused, mapped to the form's paths."""
+"""Errors of a call by form field: the server's refusal, mapped to the form's paths."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mcp_servers.kit.arguments import canonical, faults
 
 from .form_codec import below
 
-SHORTEST = 3  # characters of a value that a refusal may be recognised by
+SHORTEST = 3  # characters of a value that is searched for in a refusal
 
 
 def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[str, str], str]:
-    """The faults of a refused call by path, and what no field is to blame for.
+    """Return the errors of a refused call by path, and the rest, which belongs to no field.
 
-    Arguments of the wrong form are found as the server finds them; any other refusal belongs to a field when it names
-    the value of that field, and of no other.
+    Invalid arguments are located as the server locates them; another refusal belongs to a field if it names that
+    field's value and no other's.
     """
     try:
         told = json.loads(text)
@@ -34,7 +34,7 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
 
 
 def unfit(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
-    """Where arguments do not fit the tool's schema, by path, and what no field is to blame for."""
+    """Return where arguments do not fit the tool's schema, by path, and the rest, which belongs to no field."""
     found = of_form(tool, arguments)
     paths = {path.replace("/", "."): path for path in every_path(arguments, tool.taken)}
     mine = {paths[place]: f"It {problem}." for place, problem in found.items() if place in paths}
@@ -43,7 +43,7 @@ def unfit(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
 
 
 def of_form(tool: Tool, arguments: dict[str, Any]) -> dict[str, str]:
-    """The places at which arguments do not fit the tool's schema, in the server's own words."""
+    """Return the places at which arguments do not fit the tool's schema, with the server's own messages."""
     try:
         tool.validate(canonical(arguments))
     except ValidationError as error:
@@ -55,13 +55,13 @@ def of_form(tool: Tool, arguments: dict[str, Any]) -> dict[str, str]:
 
 
 def every_path(arguments: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """The paths of all fields that a fault may be about: the parameters, and what is inside of those given."""
+    """Return the paths of all fields that can have an error: the parameters, and the parts of given values."""
     own = {name: arguments.get(name) for name in names}
     return [path for path, _ in walk(own, "")]
 
 
 def walk(value: Any, path: str) -> Iterable[tuple[str, Any]]:
-    """Every value with its path, the whole left out."""
+    """Yield every value below the root with its path."""
     if path:
         yield path, value
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

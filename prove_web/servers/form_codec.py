@@ -1,7 +1,7 @@
-"""What is typed into a form, by path, and the arguments it says: each can be had from the other.
+"""Conversion of form input, by path, to arguments and back.
 
-A path is `labels/0` or `address/street`. What is typed for it stands under the path itself, whether it is given at all
-under its path and `#is` ("null", "given" or nothing), and how many rows a list has under its path and `#rows`.
+A path is `labels/0` or `address/street`. The input has the value under the path itself, whether it is given at all
+under the path and `#is` ("null", "given" or nothing), and the number of list rows under the path and `#rows`.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from .parameters import Parameter
 IS, ROWS = "#is", "#rows"
 NULL, GIVEN = "null", "given"
 MOST_ROWS = 200
-PICKED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)  # a date and time as browsers' own fields have it
+PICKED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)  # the format of browsers' date and time fields
 INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 ABSENT: Any = object()
 Typed = Mapping[str, str]
 
 
 def below(path: str, name: object) -> str:
-    """The path of a part; a name's own signs that mean something in a path are written otherwise."""
+    """Return the path of a part; characters of its name that have a meaning in paths are escaped."""
     text = str(name).replace("~", "~0").replace("/", "~1").replace("#", "~2")
     return f"{path}/{text}" if path else text
 
 
 def read(known: Iterable[Parameter], typed: Typed) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arguments that were typed, and the errors by path. An empty field is an argument that is not given."""
+    """Return the entered arguments, and the errors by path. An empty field is an omitted argument."""
     errors: dict[str, str] = {}
     return read_parts(known, "", typed, errors), errors
 
@@ -42,7 +42,10 @@ def read_parts(known: Iterable[Parameter], path: str, typed: Typed, errors: dict
 
 
 def read_one(one: Parameter, path: str, typed: Typed, errors: dict[str, str], row: bool = False) -> Any:
-    """One value, or ABSENT. A row of a list is there even when it is empty, as is a list or object that is given."""
+    """Return one value, or ABSENT.
+
+    An empty row of a list is a value, as is a list or object that is marked as given.
+    """
     state = typed.get(path + IS, "")
     if state == NULL and one.nullable:
         return None
@@ -69,9 +72,9 @@ def rows_of(typed: Typed, path: str) -> int:
 
 
 def value_of(one: Parameter, text: str) -> Any:
-    """A typed value; a text that is none of its kind is passed on as it is, for the tool to refuse.
+    """Return an entered value; text of another type is passed on unchanged, for the tool to refuse.
 
-    Raises ValueError or RecursionError for text that is to be JSON and is not.
+    Raises ValueError or RecursionError for invalid text of a JSON parameter.
     """
     match one.kind:
         case "integer":
@@ -88,10 +91,10 @@ def value_of(one: Parameter, text: str) -> Any:
         case "json":
             return json.loads(text, parse_constant=no_constant)
         case "long":
-            return text.replace("\r\n", "\n").replace("\r", "\n")  # as browsers end the lines of a text box
+            return text.replace("\r\n", "\n").replace("\r", "\n")  # as browsers end the lines of a text area
         case "text" if one.format == "date-time" and PICKED.fullmatch(text):
             return f"{text}:00Z"
-    return text.replace("\r", "").replace("\n", "")  # which a field of one line leaves out
+    return text.replace("\r", "").replace("\n", "")  # which a single-line field drops
 
 
 def no_constant(name: str) -> None:
@@ -99,7 +102,7 @@ def no_constant(name: str) -> None:
 
 
 def as_typed(known: Iterable[Parameter], arguments: Any) -> dict[str, str]:
-    """What to type for these arguments, as far as fields can say it."""
+    """Return the form input for these arguments, as far as fields can represent them."""
     typed: dict[str, str] = {}
     write_parts(known, "", arguments, typed)
     return typed
@@ -135,12 +138,12 @@ def text_of(one: Parameter, value: Any) -> str:
 
 
 def with_row(typed: Typed, path: str) -> dict[str, str]:
-    """With one more, empty row at the end of a list."""
+    """Add an empty row to the end of a list."""
     return {**typed, path + IS: GIVEN, path + ROWS: str(min(rows_of(typed, path) + 1, MOST_ROWS))}
 
 
 def without_row(typed: Typed, path: str) -> dict[str, str]:
-    """Without this row of a list, those after it one place further up."""
+    """Remove a row of a list, and move those after it one place up."""
     of, _, at = path.rpartition("/")
     gone = parse_digits(at)
     if gone is None or gone >= rows_of(typed, of):

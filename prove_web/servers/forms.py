@@ -1,4 +1,4 @@
-"""The form that opens a session."""
+"""Form that opens a session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prove_web.environments.enabled_servers import environment_of, offered
 
 from .models import LiveSession, Source
 
-MOST_SEED = 2**53 - 1  # what every JSON reader keeps exactly
+MOST_SEED = 2**53 - 1  # the largest integer that every JSON reader represents exactly
 SIZES = {
     "small": "Small: a few rows",
     "default": "Default: as in training",
@@ -22,7 +22,7 @@ SIZES = {
 
 
 class SessionForm(forms.Form):
-    """Which servers, and which world of them."""
+    """Servers and world of a new session."""
 
     servers = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
@@ -61,7 +61,7 @@ class SessionForm(forms.Form):
         self.fields["seed"].initial, self.fields["size"].initial = first.seed, first.size
 
     def open(self, project: Project, user: User) -> LiveSession:
-        """The session that was asked for. The form must be valid."""
+        """Create the session. The form must be valid."""
         wanted = [name for name in SERVERS if name in self.cleaned_data["servers"]]
         return LiveSession.objects.create(
             project=project,

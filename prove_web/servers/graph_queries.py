@@ -1,4 +1,4 @@
-"""The proven edges of a project: what its newest finished graph job wrote."""
+"""Verified dependency edges of a project, from its newest finished graph job."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import Job, Kind, State
 from training_worker.prove import graph
 
-Names = tuple[str, str]  # of the giver and the taker
+Names = tuple[str, str]  # of producer and consumer
 
 
 @dataclass(frozen=True)
 class Node:
-    """A tool as the graph knows it, which may be gone from the catalogue by now."""
+    """A tool in the graph, which may no longer be in the catalogue."""
 
     name: str
     server: str
@@ -27,10 +27,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """One tool's result feeds another's parameters; `proofs` are the runs behind each, by parameter.
+    """Edge from a tool whose result feeds another's parameters; `proofs` are the verifying runs, by parameter.
 
-    Without an `id_type` what is given is a plain value. An implicit edge has no proofs but `enables`, the runs that
-    show that the producer lets the consumer do its work.
+    Without an `id_type` the value is a plain one. An implicit edge has no proofs but `enables`, the runs that show that
+    the producer enables the consumer.
     """
 
     producer: str
@@ -62,7 +62,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Proven:
-    """A graph as pages show it; `current` is False when the servers have changed since."""
+    """A graph for pages; `current` is False if the servers have changed since."""
 
     edges: tuple[Edge, ...]
     unproven: tuple[tuple[str, str, str], ...]
@@ -82,7 +82,7 @@ class Proven:
         return {edge.names: edge for edge in self.edges}
 
     def among(self, servers: Collection[str]) -> Proven:
-        """What of it is between tools of these servers; itself where they are all there are."""
+        """Return the part between tools of these servers; the graph itself if they are all."""
         if all(node.server in servers for node in self.nodes):
             return self
         nodes = tuple(node for node in self.nodes if node.server in servers)
@@ -94,7 +94,7 @@ class Proven:
         return Proven(edges, unproven, self.fingerprint, nodes)
 
     def search(self, text: str, server: str, kind: str) -> list[Edge]:
-        """Edges with all words in their tools, id type or parameters; of a server; of one kind only."""
+        """Return edges with all words in their tools, id type or parameters, optionally of one server and one kind."""
         wanted = text.lower().split()
         return [
             edge
@@ -114,7 +114,7 @@ def words(edge: Edge) -> str:
 
 
 def newest(project: Project) -> tuple[Job | None, Proven | None]:
-    """The graph job to speak of, and the newest graph that can be read. The job may be a newer one, still at work."""
+    """Return the newest graph job, which may still be running, and the newest readable graph."""
     jobs = Job.objects.filter(project=project, kind=Kind.GRAPH)
     done = jobs.filter(state=State.DONE).first()
     return jobs.first(), load(done) if done else None
@@ -130,7 +130,7 @@ def load(job: Job) -> Proven | None:
 
 @lru_cache(maxsize=8)
 def read(path: Path, changed: int) -> Proven | None:
-    """The graph in a file; None when it is torn or gone. `changed` makes a rewritten file a new one."""
+    """Return the graph in a file; None if the file is incomplete or missing. `changed` invalidates the cache."""
     found = graph.read(path)
     if found is None:
         return None

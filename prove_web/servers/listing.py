@@ -1,4 +1,4 @@
-"""The list of live sessions: searched, filtered, in any order; only what a page shows is counted."""
+"""List of live sessions: searched, filtered and sorted; calls are counted only for the shown page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWEST = "-age"
 
 
 def counted(rows: QuerySet[LiveSession]) -> QuerySet[LiveSession]:
-    """With `made`, the number of calls, which costs something only for the rows that are read."""
+    """Annotate the number of calls as `made`, which costs something only for the rows that are read."""
     calls = SessionCall.objects.filter(session=OuterRef("pk")).order_by().values("session")
     made: QuerySet[LiveSession] = rows.annotate(
         made=Coalesce(Subquery(calls.annotate(made=Count("pk")).values("made")), 0)
@@ -34,7 +34,7 @@ def counted(rows: QuerySet[LiveSession]) -> QuerySet[LiveSession]:
 
 
 def listed(request: HttpRequest, project: Project) -> tuple[QuerySet[LiveSession], dict[str, Any]]:
-    """The project's sessions as the address asks for them, and what it asks for."""
+    """Return the project's sessions for the URL's parameters, and these parameters."""
     rows = LiveSession.objects.filter(project=project).select_related("created_by", "project__organisation")
     text, source, order = typed(request, "q"), typed(request, "source"), typed(request, "sort")
     if text:
@@ -52,7 +52,7 @@ def listed(request: HttpRequest, project: Project) -> tuple[QuerySet[LiveSession
 
 
 def columns(order: str) -> list[dict[str, str]]:
-    """The heads of the list: what a click on each sorts by next, and how it is sorted now."""
+    """Return the column heads of the list: the next sort order of each, and the current one."""
     titles = {
         "title": "Session",
         "": "Servers",
@@ -66,6 +66,6 @@ def columns(order: str) -> list[dict[str, str]]:
 
 
 def sorting(key: str, order: str) -> dict[str, str]:
-    """`next` is what sorts by a column, the other way round when it is sorted so; `now` is for `aria-sort`."""
+    """Return `next`, the parameter that sorts by a column or reverses its order, and `now` for `aria-sort`."""
     now = {key: "ascending", f"-{key}": "descending"}.get(order, "") if key else ""
     return {"next": f"-{key}" if now == "ascending" else key, "now": now}

@@ -1,7 +1,7 @@
-"""MCP clients in live sessions: `/mcp/s/<token>/`, or `/mcp/s/` with the token as bearer, served by the web itself.
+"""MCP endpoint of live sessions: `/mcp/s/<token>/`, or `/mcp/s/` with a bearer token, in the web process itself.
 
-Nothing is kept between two requests but in the database, so any web process answers any of them: both generations of
-the protocol are served without sessions of their own. A call is a call of the session like one made by hand.
+Between requests all state is in the database, so any web process can answer any of them, and both generations of the
+protocol need no protocol sessions. A call is a call of the live session like a manual one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FULL = f"This session has {session_services.MOST_CALLS:,} calls, the maximum. Co
 
 @dataclass
 class Visitor:
-    """Who a request comes from, and the world of the session as it stood when it was last read."""
+    """Client of a request, and the session's world when it was last read."""
 
     token: ConnectToken
     world: World | None = None
@@ -68,7 +68,7 @@ class Visitor:
         return state
 
     def call(self, tool: str, arguments: dict[str, Any], client: str = "") -> Reply:
-        """What the session answers. Raises ToolError for what is no call of it."""
+        """Return the session's response. Raises ToolError for an invalid or refused call."""
         if TOOLS[tool][1].writes and not self.token.writes:
             raise ToolError("read_only", READS)
         try:
@@ -87,7 +87,7 @@ class Visitor:
 
 
 class SessionEndpoint(Endpoint):
-    """The servers of a session as one MCP server; tools have the names that the session's page gives them."""
+    """The servers of a session as a single MCP server; its tools have the names on the session's page."""
 
     def __init__(self, servers: tuple[str, ...], writes: bool):
         name = servers[0] if len(servers) == 1 else "prove"
@@ -121,7 +121,7 @@ def visitor(context: Any) -> Visitor:
 
 
 def client_of(meta: Any) -> str:
-    """What a client of 2026-07-28 calls itself; one of before says it only when it connects."""
+    """Return the client's name in protocol version 2026-07-28; in older versions only the initialization has it."""
     values = meta if isinstance(meta, dict) else getattr(meta, "model_extra", None) or {}
     told = values.get(CLIENT_INFO)
     name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
@@ -134,7 +134,7 @@ def endpoint(servers: tuple[str, ...], writes: bool) -> SessionEndpoint:
 
 
 class Sessions:
-    """The ASGI application at `/mcp/s/`; whatever else there is, is for `pages`."""
+    """ASGI application at `/mcp/s/`; all other requests go to `pages`."""
 
     def __init__(self, pages: ASGIApp):
         self.pages = pages
@@ -157,14 +157,14 @@ class Sessions:
             return
         scope.setdefault("state", {})["visitor"] = Visitor(found)
         server = endpoint(tuple(found.session.servers), found.writes).server
-        # One manager a request: it keeps nothing, and needs no process that has said when it begins.
+        # One manager per request: it has no state, and no process has to announce its start.
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             await complete_requests(manager.handle_request, LARGEST)(scope, receive, send)
 
 
 def not_rebuilt(session: LiveSession) -> JSONResponse | None:
-    """What is said to a client of a session whose world cannot be rebuilt."""
+    """Return the error response for a session whose world can't be rebuilt, or None."""
     try:
         check_opening(session, opening(session).world)
     except NotRebuilt as error:
@@ -173,7 +173,7 @@ def not_rebuilt(session: LiveSession) -> JSONResponse | None:
 
 
 def turned_away(request: Request) -> JSONResponse | None:
-    """What is said to a request that is none of a client's: by another name, from another's page, or to look only."""
+    """Return the error response for a request with a foreign host or origin, or another method than POST; else None."""
     if not ours(request.headers.get("host", "")):
         return respond_error("Unknown host name.", 421)
     origin = request.headers.get("origin")
@@ -190,7 +190,7 @@ def ours(host: str) -> bool:
 
 
 def token_of(request: Request) -> str:
-    """The token in the address, else the bearer's."""
+    """Return the token in the URL, else the bearer token."""
     inside = str(request.url.path).removeprefix(PREFIX).strip("/")
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     return inside or (bearer.strip() if scheme.lower() == "bearer" else "")

@@ -1,4 +1,4 @@
-"""Live sessions: a seed and the calls made since. The world itself is rebuilt by replay, so nothing else is stored."""
+"""Live sessions: a seed and the calls since. A replay rebuilds the world, so nothing else is stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prove_web.ordered_json import OrderedJSONField
 
 
 class Source(models.TextChoices):
-    """Who opened a session, and calls in it."""
+    """Source of a session, and of its calls."""
 
     HAND = "hand", "manual"
     FORK = "fork", "fork"
@@ -23,9 +23,9 @@ class Source(models.TextChoices):
 
 
 class LiveSession(models.Model):
-    """A world that people call tools in: one seed, one or more servers.
+    """A world in which users call tools: one seed, one or more servers.
 
-    A fork knows its `parent` and after how many of its calls it left it; what starts again left it at 0.
+    A fork has its `parent` and the number of the parent's calls that it starts with; a reset has 0.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="sessions")
@@ -38,7 +38,7 @@ class LiveSession(models.Model):
     created_by = models.ForeignKey(User, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     source = models.CharField(max_length=10, choices=Source.choices, default=Source.HAND)
-    faults = models.CharField(max_length=100, blank=True)  # that the next calls meet, as mcp_servers.faults writes them
+    faults = models.CharField(max_length=100, blank=True)  # for the next calls, as mcp_servers.faults writes them
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="forks")
     parent_at = models.PositiveIntegerField(default=0)
 
@@ -54,7 +54,7 @@ class LiveSession(models.Model):
 
 
 class SessionCall(models.Model):
-    """One call made in a session and what it answered; `position` counts from 1."""
+    """A call in a session and its result; `position` counts from 1."""
 
     session = models.ForeignKey(LiveSession, models.CASCADE, related_name="calls")
     position = models.PositiveIntegerField()
@@ -64,10 +64,10 @@ class SessionCall(models.Model):
     text = models.TextField()
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
-    took_us = models.PositiveIntegerField(null=True)  # microseconds that the server took to answer
+    took_us = models.PositiveIntegerField(null=True)  # response time of the server in microseconds
     source = models.CharField(max_length=10, choices=Source.choices, default=Source.HAND)
-    client = models.CharField(max_length=80, blank=True)  # the MCP client that made it
-    faults = models.CharField(max_length=100, blank=True)  # the session's at that time: a replay draws from them again
+    client = models.CharField(max_length=80, blank=True)  # the MCP client that made the call
+    faults = models.CharField(max_length=100, blank=True)  # of the session at that time: a replay draws from them again
 
     class Meta:
         ordering = ["position"]
@@ -75,15 +75,15 @@ class SessionCall(models.Model):
 
 
 class ConnectToken(models.Model):
-    """What lets an MCP client into one session for as long as its maker may do what it does; only its hash is kept.
+    """Token of an MCP client for one session, valid while its creator has the permission; only its hash is stored.
 
-    One that a program made, with an API token, lets nobody in once that token does not.
+    A token that was created with an API token becomes invalid together with it.
     """
 
     session = models.ForeignKey(LiveSession, models.CASCADE, related_name="tokens")
     hash = models.CharField(max_length=64, unique=True)
     name = models.CharField(max_length=80)
-    writes = models.BooleanField(default=True)  # else it may call what only reads
+    writes = models.BooleanField(default=True)  # False: only read-only tools may be called
     made_by = models.ForeignKey(User, models.CASCADE)
     made_with = models.ForeignKey("api.ApiToken", models.CASCADE, null=True, related_name="connect_tokens")
     made_at = models.DateTimeField(auto_now_add=True)
@@ -98,7 +98,7 @@ class ConnectToken(models.Model):
 
 
 class SavedCall(models.Model):
-    """A tool with arguments that a team keeps under a name, to be called again in any of its sessions."""
+    """A named call with arguments that a team saved, to repeat in any of its sessions."""
 
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="saved_calls")
     name = models.CharField(max_length=80)

@@ -1,4 +1,4 @@
-"""A tool's parameters as people read them and fill them in, taken from its input schema, however deep."""
+"""Parameters of a tool for people to read and fill in, from its input schema at any depth."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from mcp_servers.kit import Tool
 from mcp_servers.kit.times import MINUTE_EXAMPLE
 
-LONG = 200  # characters that ask for a text box of several lines
-DEEPEST = 6  # what is nested any deeper is filled in as JSON
+LONG = 200  # characters from which a parameter gets a text area
+DEEPEST = 6  # deeper values are entered as JSON
 SHAPES = {"date": "2026-03-05", "date-time": MINUTE_EXAMPLE}
 LIMITS = {
     "minimum": "at least {}",
@@ -29,8 +29,10 @@ CHECKED = ("minimum", "maximum", "minLength", "maxLength", "pattern")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. `kind` says how it is filled in: text, long, integer, number, choice, boolean, json; array, which
-    has an `item`, or object, which has `parts`. `checks` are the limits that a browser knows, by their JSON name.
+    """A parameter.
+
+    `kind` says how it is entered: text, long, integer, number, choice, boolean, json; array, which has an `item`, or
+    object, which has `parts`. `checks` are the limits that browsers know, by their JSON name.
     """
 
     name: str
@@ -49,11 +51,11 @@ class Parameter:
     item: Parameter | None = None
     parts: tuple[Parameter, ...] = ()
     checks: tuple[tuple[str, Any], ...] = ()
-    values: tuple[Any, ...] = ()  # what each of a choice's options says
+    values: tuple[Any, ...] = ()  # the value of each of a choice's options
 
     @property
     def placeholder(self) -> str:
-        """What a value looks like, or what holds when none is given."""
+        """An example of a value, or the default value."""
         if self.default is not None:
             return f"default: {self.default}"
         return f"e.g. {self.examples[0]}" if self.examples else ""
@@ -74,7 +76,7 @@ def parameters(tool: Tool) -> list[Parameter]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads parameters off a schema with these definitions."""
+    """Reader of parameters from a schema with these definitions."""
 
     definitions: dict[str, Any]
 
@@ -117,7 +119,7 @@ class Reader:
 
 
 def unwrap_optional(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a value that is there: behind its reference, and without null."""
+    """Return the schema of a non-null value, with references resolved."""
     if "$ref" in schema:
         return unwrap_optional(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
     if isinstance(schema.get("type"), list):
@@ -154,13 +156,13 @@ def kind_of(schema: dict[str, Any]) -> str:
 
 
 def choices(schema: dict[str, Any]) -> dict[str, Any]:
-    """The values of an enumeration by how they are chosen; a text as it is, all else as JSON."""
+    """Return the values of an enumeration by option; text as it is, other values as JSON."""
     values = schema["enum"] if "enum" in schema else [schema["const"]]
     return {value if isinstance(value, str) else json.dumps(value): value for value in values if value is not None}
 
 
 def type_of(schema: dict[str, Any]) -> str:
-    """`string`, `array of string`, `string or integer`."""
+    """Return the type in words: `string`, `array of string`, `string or integer`."""
     if "anyOf" in schema:
         return " or ".join(type_of(part) for part in schema["anyOf"])
     if schema.get("type") == "array" and "items" in schema:
@@ -170,7 +172,7 @@ def type_of(schema: dict[str, Any]) -> str:
 
 
 def limits(schema: dict[str, Any], description: str) -> tuple[str, ...]:
-    """What a value must be like, in words; without the shape that its description shows already."""
+    """Return the limits of a value in words, without a format that its description already shows."""
     found = [text.format(schema[key]) for key, text in LIMITS.items() if key in schema and schema[key] != NOT_BLANK]
     if schema.get("pattern") == NOT_BLANK:
         found.append("not blank")

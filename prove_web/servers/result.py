@@ -1,4 +1,4 @@
-"""The result of one call in its ways to be looked at: structure, text, JSON-RPC, changed rows, timing, code."""
+"""Result of a call in several views: structure, text, JSON-RPC, changed rows, timing, code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .models import SessionCall
 from .tables import RowChange
 from .world_cache import Moment, met
 
-# JSON as a tree whose branches fold, written as HTML: keys, values by kind, and how much is in what is folded.
+# JSON as a collapsible HTML tree: keys, values by type, and the number of collapsed parts.
 
-OPEN_DEPTH, OPEN_ITEMS = 3, 12  # what is deeper or longer is folded at first
-MOST = 20_000  # values, beyond which a tree is of no use to anyone
+OPEN_DEPTH, OPEN_ITEMS = 3, 12  # deeper or longer branches are collapsed initially
+MOST = 20_000  # values; a larger tree helps nobody
 
 
 def tree(text: str) -> SafeString | None:
-    """The tree of a JSON text; None for a text that is none, or too much of one."""
+    """Return the tree of a JSON text; None for other text or too large a tree."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def item(value: Any, name: Any, depth: int) -> str:
 
 
 def hint(value: Any) -> str:
-    """What tells one folded object from another: its id or name."""
+    """Return what distinguishes collapsed objects: the id or name."""
     if isinstance(value, dict):
         named = next((value[key] for key in ("id", "name", "title") if isinstance(value.get(key), str)), "")
         return f' <span class="tree-hint">{escape(named)}</span>' if named else ""
@@ -79,7 +79,7 @@ WAYS = {
 def result(
     request: HttpRequest, call: SessionCall, known: tuple[Moment, ...], changed: list[RowChange]
 ) -> dict[str, Any]:
-    """What the chosen way shows of a call, and nothing that it does not need."""
+    """Return the context of a call for the selected view only."""
     way = request.GET.get("view", "")
     way = way if way in WAYS else "structure"
     before, after = known[call.position - 1].world, known[call.position].world
@@ -107,14 +107,17 @@ def result(
 
 
 def took(call: SessionCall) -> str:
-    """How long the server took; empty where it was not measured."""
+    """Return the response time of the server; empty if it was not measured."""
     if call.took_us is None:
         return ""
     return f"{call.took_us} µs" if call.took_us < 1000 else f"{call.took_us / 1000:.1f} ms"
 
 
 def times(call: SessionCall) -> dict[str, Any]:
-    """Milliseconds the server took, and what calls of this tool took in this session; None where none was measured."""
+    """Return the call's response time in milliseconds, and the count and median for its tool in this session.
+
+    Times are None if none was measured.
+    """
     taken = call.session.calls.filter(tool=call.tool, took_us__isnull=False).values_list("took_us", flat=True)
     measured = [each / 1000 for each in taken]
     mine = None if call.took_us is None else call.took_us / 1000

@@ -1,4 +1,4 @@
-"""Calls that a team keeps under names: kept, renamed, each name once for a tool."""
+"""Saved calls of a team: saved, renamed, with unique names for each tool."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NAMED = f"Enter a name of 1 to {LONGEST} characters."
 
 
 class NotSaved(ValueError):
-    """A call that is not kept under this name; the message says why and what to do."""
+    """Error of a call that can't be saved under this name; the message says why and what to do."""
 
 
 def save(organisation: Organisation, user: User, call: SessionCall, name: str) -> SavedCall:
-    """Raises NotSaved."""
+    """Save a call under a name. Raises NotSaved."""
     if not (name := tidy(name)):
         raise NotSaved(f"Call not saved. {NAMED}")
     known = {"tool": call.tool, "arguments": call.arguments}
@@ -29,7 +29,7 @@ def save(organisation: Organisation, user: User, call: SessionCall, name: str) -
 
 
 def rename(saved: SavedCall, name: str) -> str:
-    """The name that it has now. Raises NotSaved."""
+    """Rename a saved call. Return its new name. Raises NotSaved."""
     if not (name := tidy(name)):
         raise NotSaved(f"“{saved.name}” was not renamed. {NAMED}")
     try:
@@ -41,7 +41,7 @@ def rename(saved: SavedCall, name: str) -> str:
 
 
 def tidy(name: str) -> str:
-    """The name that was given; empty for none that can be kept."""
+    """Normalise a name; empty if it can't be stored."""
     name = " ".join(name.split())
     return name if len(name) <= LONGEST and "\0" not in name else ""
 

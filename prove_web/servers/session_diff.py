@@ -1,4 +1,4 @@
-"""Two moments side by side, of one session or of two: the calls they share, those they do not, the rows that differ."""
+"""Comparison of two moments, of one session or of two: shared calls, other calls, and rows that differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN_ROWS = 200
 
 @dataclass(frozen=True)
 class Side:
-    """A session after so many of its calls."""
+    """A session after its first `at` calls."""
 
     session: LiveSession
     at: int
@@ -26,7 +26,7 @@ class Side:
 
 
 def sides(text: str) -> tuple[int, int | None] | None:
-    """The session and the moment that a word such as `12:3` names; `12` is its newest. None for a word that is none."""
+    """Parse a session and moment such as `12:3`; `12` is the newest moment. None for invalid text."""
     session, _, at = text.partition(":")
     if not (session.isascii() and session.isdigit() and len(session) < 16):
         return None
@@ -34,7 +34,7 @@ def sides(text: str) -> tuple[int, int | None] | None:
 
 
 def compared(one: Side, other: Side) -> dict[str, Any]:
-    """All there is to say of the two. Raises NotRebuilt."""
+    """Return the comparison of both moments. Raises NotRebuilt."""
     first, second = moments(one.session)[one.at].world, moments(other.session)[other.at].world
     mine, theirs = list_calls(one), list_calls(other)
     common = len(list(takewhile(lambda pair: equal(*pair), zip(mine, theirs, strict=False))))

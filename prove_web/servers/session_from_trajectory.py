@@ -1,4 +1,4 @@
-"""Live sessions opened on what something else did: a rollout's or a trajectory's world, with its calls up to one."""
+"""Live sessions in the world of a rollout or a trajectory, after some of its calls."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .arguments import checked
 from .models import LiveSession, SessionCall, Source
 from .session_services import MOST_CALLS, TITLE
 
-Made = tuple[ToolCall, bool, str]  # a call, whether it did what was asked, and what it was answered
+Made = tuple[ToolCall, bool, str]  # a call, whether it succeeded, and its result
 
 
 class NoWorld(Exception):
-    """There is no world to open; the message says why."""
+    """Error if there is no world to open; the message says why."""
 
 
 @transaction.atomic
 def open_after(
     project: Project, user: User, example: Example, title: str, source: Source, made: Sequence[Made]
 ) -> LiveSession:
-    """A session in the world of an example after these calls, as they were recorded. Raises NoWorld."""
+    """Return a session in the world of an example after these calls, with their recorded results. Raises NoWorld."""
     if example.source:
         raise NoWorld("Cannot open a session: this trajectory was imported and its tools are not available.")
     if any(name not in SERVERS for name in example.world.servers):
@@ -52,7 +52,7 @@ def open_after(
 
 
 def of_example(example: Example, most: int) -> list[Made]:
-    """The ground-truth calls of an example up to this number, with what they were answered when it was made."""
+    """Return the first ground-truth calls of an example, with their recorded results."""
     pairs = [
         (call, text)
         for step in example.steps
@@ -62,7 +62,7 @@ def of_example(example: Example, most: int) -> list[Made]:
 
 
 def of_rollout(calls: Iterable[ExecutedCall], most: int) -> list[Made]:
-    """The calls of a rollout up to this number that reached its world, and that a session can keep."""
+    """Return those of the first calls of a rollout that reached its world and that a session can store."""
     reached = [made for made in list(calls)[:most] if made.level and keepable(made.call)]
     return [(made.call, made.level == 3, made.observation) for made in reached]
 
@@ -75,5 +75,5 @@ def keepable(call: ToolCall) -> bool:
 
 
 def stale(example: Example) -> bool:
-    """Whether it was made when its servers behaved otherwise, so that its world may differ from today's."""
+    """Return whether its servers behaved differently at its creation, so that its world may differ now."""
     return fingerprint(example.world.servers) != example.fingerprint

@@ -1,4 +1,4 @@
-"""What the three panes of a session show: calls made, the one to make and the one selected, tables at a moment."""
+"""Context of a session's panes: calls made, the call to make and the selected one, tables at a moment."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .world_cache import Moment, NotRebuilt, WorldDiffers, faults_of, met, momen
 def context(
     request: HttpRequest, session: LiveSession, form: CallForm | None = None, at: int | None = None
 ) -> dict[str, Any]:
-    """All of the page. A session whose world cannot be rebuilt has its calls left, and nothing else.
+    """Return the whole context. A session whose world can't be rebuilt has only its calls.
 
-    `at` is the moment to show where the address does not say it.
+    `at` is the moment to show unless the URL names one.
     """
     saved = list(SavedCall.objects.filter(organisation=session.project.organisation_id).select_related("made_by"))
     base = {"session": session, "saved": [one for one in saved if has(session, one.tool)]}
@@ -62,7 +62,7 @@ def context(
 
 
 def number(text: str | None, most: int) -> int:
-    """The position that an address asks for; the newest for one that is none."""
+    """Return the position that a URL requests; the newest for an invalid one."""
     return int(text) if text and text.isdecimal() and len(text) < 10 and int(text) <= most else most
 
 
@@ -71,7 +71,7 @@ def has(session: LiveSession, tool: str) -> bool:
 
 
 def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallForm | None) -> dict[str, Any]:
-    """The tools found, or the form of the chosen one with ids of the world to choose from."""
+    """Return the matching tools, or the form of the selected tool with ids of the world to choose from."""
     form = form or parse_call_form(request, session)
     text = typed(request, "find_tool")
     types = sorted(set(form.tool.ids.values())) if form else []
@@ -81,10 +81,10 @@ def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallFor
 
 
 def parse_call_form(request: HttpRequest, session: LiveSession) -> CallForm | None:
-    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, or with the arguments
-    `given` as JSON; as JSON if `mode` says.
+    """Return the form that the URL requests, or None.
 
-    A call that was refused comes with its faults.
+    It is of `tool`, filled like the call `from` or a `saved` one, or with the arguments `given` as JSON; `mode` selects
+    JSON. A refused call comes with its errors.
     """
     name = request.GET.get("tool", "")
     if not has(session, name):
@@ -103,7 +103,7 @@ def parse_call_form(request: HttpRequest, session: LiveSession) -> CallForm | No
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments that an address gives; none for what a call could not have."""
+    """Parse the arguments in a URL; none if they are invalid."""
     try:
         return checked(text)
     except ToolError:
@@ -111,7 +111,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
 
 def of_call(call: SessionCall, mode: str = FORM) -> CallForm:
-    """The form that says this call again, with what it was refused for beside the fields."""
+    """Return the form that repeats this call, with its refusal beside the fields."""
     tool = TOOLS[call.tool][1]
     form = CallForm.filled(tool, call.arguments, mode)
     if not call.ok:
@@ -122,7 +122,7 @@ def of_call(call: SessionCall, mode: str = FORM) -> CallForm:
 
 
 def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...], at: int) -> dict[str, Any]:
-    """A page of the calls, the newest first, each with what it changed: the one asked for, or the one with `at`."""
+    """Return a page of the calls, newest first, each with its changes: the requested page, or the one with `at`."""
     rows = session.calls.select_related("made_by").order_by("-position")
     pages = Paginator(rows, PAGE)
     asked = request.GET.get("calls") or (max(0, len(known) - 1 - at) // PAGE + 1 if at else None)
@@ -132,7 +132,7 @@ def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...
 
 def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
     position = call.position
-    if position >= len(known):  # made since the page began to be put together, or the server is gone
+    if position >= len(known):  # made since the page was started, or the server is gone
         return {"call": call, "changed": 0, "as_recorded": True, "met": ()}
     return {
         "call": call,
@@ -143,8 +143,11 @@ def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
 
 
 def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: str) -> dict[str, Any]:
-    """A page of one table at one moment: the one asked for, else the one the call changed, else the first of the
-    tool's server. Unless another order is asked for, changed rows come first."""
+    """Return a page of one table at one moment.
+
+    The table is the requested one, else the one that the call changed, else the first of the tool's server. Changed
+    rows come first unless another order is requested.
+    """
     world, find, order = moment.world, typed(request, "find"), typed(request, "sort")
     first = f"{changed[0].server}.{changed[0].table}" if changed else first_table(world, tool)
     table = view(world, request.GET.get("table") or first, find)
@@ -167,7 +170,7 @@ def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: 
 
 
 def first_table(world: World, tool: str) -> str:
-    """The table to begin with: of the server that has the tool, where the world has it."""
+    """Return the initial table: the first of the tool's server, if the world has that server."""
     server = TOOLS[tool][0].name if tool in TOOLS else ""
     return next((f"{name}.{tables[0][0]}" for name, tables in overview(world) if name == server and tables), "")
 

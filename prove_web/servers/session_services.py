@@ -1,4 +1,4 @@
-"""What people do with a live session: call a tool, fork it anywhere, start again, remove it. No call is taken back."""
+"""Actions on a live session: call a tool, fork at any call, reset, delete. Calls can't be undone."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .models import LiveSession, SessionCall, Source
 from .world_cache import Moment, after, cache, check_opening, moments, written
 
 MOST_TRIES = 20
-MOST_CALLS = 5_000  # of one session: it is replayed whole where it is not cached
+MOST_CALLS = 5_000  # of one session, because all of them are replayed if it is not cached
 CLIENT = 80
 TITLE = 80
 
 
 class Busy(Exception):
-    """Others called in this session at the same time, again and again."""
+    """Concurrent calls in this session took the next position too often."""
 
 
 class Full(Exception):
-    """A session has as many calls as one may have: a fork of its opening has room."""
+    """The session has the maximum number of calls; a fork of its initial state has room."""
 
 
 def make(
     session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None = None
 ) -> SessionCall:
-    """Call a tool in the newest state. Of two calls at once, one comes first and the other sees what it did.
+    """Call a tool in the newest state. Concurrent calls are serialized: the later one sees the changes of the earlier.
 
-    `client` names the MCP client that calls; by hand there is none. Raises Busy, Full and NotRebuilt.
+    `client` names the MCP client; None for a manual call. Raises Busy, Full and NotRebuilt.
     """
     for _ in range(MOST_TRIES):
         if call := attempt(session, user, tool, arguments, client):
@@ -48,7 +48,7 @@ def make(
 def attempt(
     session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None
 ) -> SessionCall | None:
-    """The call, or None when another took its position meanwhile. Raises Full and NotRebuilt."""
+    """Return the call, or None if another one took its position meanwhile. Raises Full and NotRebuilt."""
     known = moments(session)
     if len(known) > MOST_CALLS:
         raise Full
@@ -86,7 +86,7 @@ def attempt(
 
 @transaction.atomic
 def fork(session: LiveSession, user: User, at: int) -> LiveSession:
-    """A session that starts with the first `at` calls of this one, as they were recorded."""
+    """Return a session that starts with the first `at` calls of this one, with their recorded results."""
     title = f"Fork of {session} at {f'call {at}' if at else 'the initial state'}"
     twin = copy(session, user, title, session.fingerprint, at)
     calls = list(session.calls.filter(position__lte=at))
@@ -97,14 +97,14 @@ def fork(session: LiveSession, user: User, at: int) -> LiveSession:
 
 
 def reset(session: LiveSession, user: User) -> LiveSession:
-    """A fresh session in the same world; the old one stays as it is. Raises KeyError when a server of it is gone."""
+    """Return a fresh session in the same world; the old one stays. Raises KeyError if one of its servers is gone."""
     fresh = copy(session, user, session.title, fingerprint(session.servers), 0)
     transaction.on_commit(partial(hint_session, session.pk))
     return fresh
 
 
 def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> LiveSession:
-    """A new session like this one, which leaves it after so many calls; without any."""
+    """Return a new session like this one, forked after `at` calls, without copying the calls."""
     return LiveSession.objects.create(
         project=session.project,
         title=title[:TITLE],
@@ -122,7 +122,7 @@ def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> Li
 
 
 def set_faults(session: LiveSession, faults: Faults | None) -> None:
-    """Have the next calls meet these faults. Those that were made keep theirs, so a replay is what it was."""
+    """Set the faults for the next calls. Earlier calls keep theirs, so a replay gives the same results."""
     session.faults = written(faults)
     session.save(update_fields=["faults"])
     transaction.on_commit(partial(hint_session, session.pk))
@@ -130,7 +130,7 @@ def set_faults(session: LiveSession, faults: Faults | None) -> None:
 
 @transaction.atomic
 def remove(session: LiveSession) -> None:
-    """Remove a session with its calls. Its forks are then forks of what it was forked from."""
+    """Delete a session with its calls. Its forks become forks of its parent."""
     at = Least("parent_at", session.parent_at)
     session.forks.update(parent_at=at, parent=session.parent)
     transaction.on_commit(partial(hint_session, session.pk))

@@ -1,4 +1,4 @@
-"""A trajectory made of the calls of a session: which of them are the answer, and what a user says before each."""
+"""Creation of a trajectory from a session's calls: which are the ground truth, and the user's message before each."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from training_worker.prove.trajectory import WorldRef
 
 from .models import LiveSession, SessionCall
 
-LONGEST = 4_000  # characters that a user says at once
-MOST = 60  # calls that are offered
+LONGEST = 4_000  # characters of a user message
+MOST = 60  # calls to choose from
 
 
 def offered(session: LiveSession, at: int) -> list[SessionCall]:
-    """The calls that a trajectory may be made of: the newest up to a moment, the oldest of them first."""
+    """Return the calls that a trajectory can use: the newest up to a moment, oldest first."""
     return list(session.calls.filter(position__lte=at).order_by("-position")[:MOST])[::-1]
 
 
@@ -31,15 +31,17 @@ def save_trajectory(
     used: list[SessionCall],
     said: Mapping[int, str],
 ) -> Trajectory:
-    """The trajectory of the used ones among these calls, with what is said before each, by position; kept once a fresh
-    world agrees. Raises Rejected, OSError."""
+    """Save the trajectory of the used calls, with the user's messages by position, if a replay in a fresh world agrees.
+
+    Raises Rejected and OSError.
+    """
     made = build_calls(calls, used, said)
     world = WorldRef(session.seed, tuple(session.servers), session.size)
     return keep(project, user, lambda id: manual.example_of(id, world, made), origin_of(session))
 
 
 def build_calls(calls: list[SessionCall], used: list[SessionCall], said: Mapping[int, str]) -> list[manual.ManualCall]:
-    """The chosen calls with what is said before each: words before a call that is left out are for the next one."""
+    """Return the used calls with their user messages; the message before an unused call is joined to the next one."""
     made, waiting, positions = list[manual.ManualCall](), list[str](), {each.position for each in used}
     for each in calls:
         waiting += [said[each.position]] if said[each.position] else []
@@ -50,10 +52,10 @@ def build_calls(calls: list[SessionCall], used: list[SessionCall], said: Mapping
 
 
 def chosen(calls: list[SessionCall]) -> list[SessionCall]:
-    """Those that did what was asked: a refusal is no part of what is right."""
+    """Return the successful calls, because a refused call is not part of the ground truth."""
     return [each for each in calls if each.ok and each.tool in TOOLS]
 
 
 def tidy(words: str) -> str:
-    """What the user says before a call, on one line."""
+    """Normalise a user message to one line."""
     return " ".join(words.replace("\0", "").split())[:LONGEST]

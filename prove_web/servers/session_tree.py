@@ -1,4 +1,4 @@
-"""The tree of forks that a session is in: where each left which other one."""
+"""Tree of forks of a session: which was forked from which, and where."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST = 500
 
 @dataclass(frozen=True)
 class Branch:
-    """One session of a tree; `depth` counts from its root, `last` tells whether no other of its level follows it.
+    """A session in the tree; `depth` counts from the root, `last` tells whether it is the last of its level.
 
-    `rails` are, from the root on, whether a line goes on to the left of it.
+    `rails` tell, from the root on, whether a line continues at its left.
     """
 
     session: LiveSession
@@ -34,7 +34,7 @@ def root_of(session: LiveSession) -> LiveSession:
 
 
 def family(session: LiveSession) -> list[Branch]:
-    """All sessions of the tree, each after the one it left; one query for each level."""
+    """Return all sessions of the tree, each after its parent; one query for each level."""
     root = root_of(session)
     related = LiveSession.objects.select_related("created_by", "project__organisation")
     known = {one.pk: one for one in counted(related).filter(pk=root.pk)}

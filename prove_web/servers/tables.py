@@ -1,4 +1,4 @@
-"""A world's tables, and what a call changed in them, as pages show them."""
+"""A world's tables, and a call's changes in them, for pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RowChange:
 
 @dataclass(frozen=True)
 class View:
-    """One table: its columns, and the rows in which the search text occurs, as text by column."""
+    """A table: its columns, and the rows that contain the search text."""
 
     server: str
     table: str
@@ -37,7 +37,7 @@ class View:
         return [list(map(show, as_json(self.kind, row).values())) for row in rows]
 
     def sorted(self, by: str) -> list[Any]:
-        """The rows by a column, `-` before it for the other way round; as they are for a name that is none."""
+        """Return the rows sorted by a column, in reverse with `-` before it; unsorted for an unknown name."""
         name = by.removeprefix("-")
         if name not in self.columns:
             return self.rows
@@ -45,7 +45,7 @@ class View:
 
 
 def overview(world: World) -> list[tuple[str, list[tuple[str, int]]]]:
-    """By server, the tables and how many rows they have."""
+    """Return by server its tables and their numbers of rows."""
     return [
         (name, [(table, len(rows)) for table, rows in session.state.tables().items()])
         for name, session in world.sessions.items()
@@ -53,7 +53,7 @@ def overview(world: World) -> list[tuple[str, list[tuple[str, int]]]]:
 
 
 def view(world: World, name: str, find: str) -> View:
-    """The table of this name, such as `banking.accounts`; the first one for a name that is none."""
+    """Return the table of this name, such as `banking.accounts`; the first one for an unknown name."""
     known = {f"{server}.{table}": (server, table) for server, tables in overview(world) for table, _ in tables}
     server, table = known.get(name) or next(iter(known.values()))
     state = world.sessions[server].state
@@ -69,7 +69,7 @@ def as_words(kind: Any, row: Any) -> str:
 
 
 def changes(before: World, after: World) -> Iterator[RowChange]:
-    """The rows that differ between two moments of a world."""
+    """Yield the rows that differ between two moments of a world."""
     for server, session in after.sessions.items():
         then = before.sessions[server].state
         if session.state is not then:
@@ -79,7 +79,7 @@ def changes(before: World, after: World) -> Iterator[RowChange]:
 def iter_row_changes(
     server: str, types: Mapping[str, Any], changed: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[RowChange]:
-    """Rows before and after, by table and id, as pages show them."""
+    """Yield row changes by table and id from rows before and after."""
     for table, rows in changed.items():
         for id, (old, new) in rows.items():
             how = "added" if old is None else "removed" if new is None else "changed"
@@ -87,7 +87,7 @@ def iter_row_changes(
 
 
 def differences(one: World, other: World) -> Iterator[RowChange]:
-    """The rows that differ between two worlds, whatever they were opened from, on the servers that both have."""
+    """Yield the rows that differ between any two worlds, on the servers that both have."""
     for server, session in other.sessions.items():
         if server not in one.sessions:
             continue
@@ -97,7 +97,7 @@ def differences(one: World, other: World) -> Iterator[RowChange]:
 
 
 def apart(then: Any, now: Any) -> dict[str, tuple[Any, Any]]:
-    """By id, the rows of two tables that are not equal; None for one that is not there."""
+    """Return by id the rows of two tables that are not equal; None for a missing row."""
     ids = dict.fromkeys([*(row.id for row in then), *(row.id for row in now)])
     pairs = {id: (then.get(id), now.get(id)) for id in ids}
     return {id: (old, new) for id, (old, new) in pairs.items() if old is not new and old != new}
@@ -114,7 +114,7 @@ def fields(kind: Any, old: Any, new: Any) -> tuple[tuple[str, str, str], ...]:
 
 
 def place(value: Any) -> tuple[int, Any]:
-    """Where a value comes in an order: nothing first, then numbers, then all else as text."""
+    """Return the sort key of a value: null first, then numbers, then other values as text."""
     if value is None:
         return (0, 0)
     if isinstance(value, int):
@@ -123,7 +123,7 @@ def place(value: Any) -> tuple[int, Any]:
 
 
 def show(value: Any) -> str:
-    """A value as text: nothing for none, JSON for what has parts."""
+    """Return a value as text: empty for null, JSON for values with parts."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -131,5 +131,5 @@ def show(value: Any) -> str:
 
 @cache
 def id_type(kind: Any) -> str:
-    """The id type of a kind of row: `AccountId`."""
+    """Return the id type of a row type, such as `AccountId`."""
     return str(getattr(get_type_hints(kind)["id"], "__name__", ""))

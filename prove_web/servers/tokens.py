@@ -1,4 +1,4 @@
-"""Connect tokens: made once and shown once, found by their hash, good while their maker may do what they let do."""
+"""Connect tokens: shown once at creation, found by their hash, valid while their creator has the permission."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from prove_web.api.models import ApiToken
 from .models import ConnectToken, LiveSession
 
 BYTES = 32
-NOTED = timedelta(minutes=1)  # `used_at` is as exact as this, so that a busy client costs no write a call
+NOTED = timedelta(minutes=1)  # precision of `used_at`, so that a busy client does not cause a write per call
 LONGEST = 80
-MOST = 50  # tokens of one session that are not revoked
+MOST = 50  # active tokens of a session
 
 
 class NotIssued(ValueError):
-    """A token that is not made; the message says what to do."""
+    """Error of a token that can't be created; the message says what to do."""
 
 
 def create_token(session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None) -> str:
-    """The text of a new token under the name that somebody gave. Raises NotIssued."""
+    """Create a token and return its text. Raises NotIssued."""
     name = " ".join(name.replace("\0", "").split())
     if not name or len(name) > LONGEST:
         raise NotIssued(f"Enter a name of 1 to {LONGEST} characters.")
@@ -40,7 +40,7 @@ def create_token(session: LiveSession, user: User, name: str, writes: bool, made
 def issue(
     session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None
 ) -> tuple[ConnectToken, str]:
-    """A new token of this session, and its text, which is kept nowhere."""
+    """Create a token of this session. Return it and its text, which is not stored."""
     text = secrets.token_urlsafe(BYTES)
     who = {"made_by": user, "made_with": made_with}
     made = ConnectToken.objects.create(session=session, hash=hashed(text), name=name, writes=writes, **who)
@@ -48,12 +48,12 @@ def issue(
 
 
 def hashed(text: str) -> str:
-    """A plain hash is enough: the text is random and long."""
+    """Return the token's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
 def admitted(text: str) -> ConnectToken | None:
-    """The token of this text, unless it was revoked or its maker may no longer call tools here; notes its use."""
+    """Return the token of this text and record its use; None if it is revoked or its creator may not call tools."""
     related = ("session__project__organisation", "made_by")
     good = Q(made_with=None) | Q(made_with__in=ApiToken.objects.good())
     found = ConnectToken.objects.filter(good, hash=hashed(text), revoked_at=None).select_related(*related).first()
@@ -69,6 +69,6 @@ def admitted(text: str) -> ConnectToken | None:
 
 
 def revoke(token: ConnectToken) -> None:
-    """Let nobody in by it any more; it stays in the list."""
+    """Revoke a token; it stays in the list."""
     if ConnectToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", token, token.session.project.organisation)

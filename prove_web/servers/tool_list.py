@@ -1,4 +1,4 @@
-"""The list of all tools: found by words and marks, in any order; the address holds what is asked for."""
+"""List of all tools: searched by words and marks, sorted; the URL holds the parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ USED = {"yes": "Used in the dataset", "no": "Not used"}
 
 @dataclass(frozen=True)
 class Row:
-    """One tool; `used` conversations of the chosen data set call it, `success` is its rate in the last run."""
+    """A tool; `used` conversations of the selected dataset call it, `success` is its rate in the last run."""
 
     entry: Entry
     used: int | None
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ToolListParams:
-    """What an address asks for. What makes no sense in it asks for nothing."""
+    """URL parameters of the list. Invalid ones are ignored."""
 
     text: str
     server: str
@@ -73,7 +73,7 @@ class ToolListParams:
 
     @property
     def more(self) -> int:
-        """How many of the folded filters are set."""
+        """The number of active filters in the collapsed section."""
         return sum(bool(each) for each in (self.takes, self.gives, self.sensitive, self.used, self.data))
 
     def entries(self, servers: tuple[str, ...]) -> list[Entry]:
@@ -100,7 +100,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 
 
 def ordered(rows: list[Row], sort: str) -> list[Row]:
-    """As they come without an order; what has no value comes last either way."""
+    """Sort the rows; without an order they stay as they are. Missing values come last in either direction."""
     if not sort:
         return rows
     value = ORDERS[sort.removeprefix("-")]
@@ -110,7 +110,7 @@ def ordered(rows: list[Row], sort: str) -> list[Row]:
 
 
 def listed(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str, Any]]:
-    """The rows that the address asks for, and all that the page says besides."""
+    """Return the rows that the URL requests, and the rest of the page's context."""
     servers = offered(project)
     asked, data, runs = ToolListParams.of(request, servers), usage.datasets(project), usage.runs(project)
     chosen: Dataset | None = next((one for one in data if str(one.number) == asked.data), data[0] if data else None)
@@ -123,7 +123,7 @@ def listed(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str,
     heads = [{"key": key, "title": title, **sorting(key, asked.sort)} for key, title in COLUMNS.items()]
     for head in heads:
         if head["key"] in ("used", "success") and not head["now"]:
-            head["next"] = f"-{head['key']}"  # the most first
+            head["next"] = f"-{head['key']}"  # descending first
     total = len(search(servers=servers))
     shown = {"asked": asked, "data": data, "chosen": chosen, "last": last, "heads": heads, "total": total}
     return ordered(rows, asked.sort), shown | {"servers": servers, "kinds": MARKS.items(), "useds": USED.items()}

@@ -1,4 +1,4 @@
-"""The addresses of servers, tools, the graph and live sessions."""
+"""URLs of servers, tools, the graph and live sessions."""
 
 from django.urls import path
 

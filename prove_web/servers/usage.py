@@ -1,4 +1,4 @@
-"""How often each tool stands in a data set's ground truth, and how often it did what was asked in a run."""
+"""Usage of each tool: in the ground truth of datasets, and its success rate in runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from prove_web.experiments.tools import count
 from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.metrics import TOOLS
 
-MOST = 20  # data sets, and runs, that are looked at: the newest
+MOST = 20  # newest datasets and runs that are read
 
 Tally = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Used:
-    """One data set or run in which a tool occurs: `count` conversations, or calls of which `failures` failed."""
+    """A dataset or run that uses a tool: `count` conversations, or calls of which `failures` failed."""
 
     thing: Dataset | Run
     count: int
@@ -34,20 +34,20 @@ class Used:
 
 
 def datasets(project: Project) -> list[Dataset]:
-    """The newest data sets that hold trajectories, each with its newest one (`held`)."""
+    """Return the newest datasets with trajectories, each with the id of its newest one (`held`)."""
     rows = Dataset.objects.filter(project=project).select_related("project__organisation").defer("job__result")
     newest = Trajectory.objects.filter(dataset=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     return list(rows.annotate(held=Subquery(newest)).filter(held__isnull=False).order_by("-number")[:MOST])
 
 
 def in_dataset(dataset: Dataset) -> Counter[str]:
-    """In how many conversations of a data set from `datasets` the right answer calls each tool."""
+    """Count the conversations of a dataset from `datasets` whose ground truth calls each tool."""
     return _in_dataset(dataset.pk, dataset.created_at, dataset.held)
 
 
 @lru_cache(maxsize=64)
 def _in_dataset(dataset: int, made: datetime, held: int) -> Counter[str]:
-    """`held` makes a data set that has grown a new one."""
+    """Cached; `held` invalidates the cache of a dataset that has grown."""
     found = Counter[str]()
     rows = Dataset.objects.get(pk=dataset).trajectories.order_by().values_list("tools").annotate(n=Count("id"))
     for listed, n in rows:
@@ -57,27 +57,27 @@ def _in_dataset(dataset: int, made: datetime, held: int) -> Counter[str]:
 
 
 def runs(project: Project) -> list[Run]:
-    """The newest runs with a step, each with its newest point (`newest`): one that goes on, or again, has another."""
+    """Return the newest runs with a step, each with the id of its newest point (`newest`), which changes with it."""
     rows = Run.objects.filter(project=project).select_related("project__organisation").defer("config", "notes")
     newest = Point.objects.filter(run=OuterRef("pk")).order_by("-step").values("pk")[:1]
     return list(rows.annotate(newest=Subquery(newest)).filter(newest__isnull=False).order_by("-number")[:MOST])
 
 
 def in_run(run: Run) -> Tally:
-    """Calls and failures of each tool in a run from `runs`."""
+    """Return calls and failures of each tool in a run from `runs`."""
     return _in_run(run.pk, run.created_at, run.newest)
 
 
 @lru_cache(maxsize=64)
 def _in_run(run: int, made: datetime, newest: int) -> Tally:
-    """`newest` makes a run that has gone on a new one."""
+    """Cached; `newest` invalidates the cache of a run that has continued."""
     told = Run.objects.get(pk=run).points.filter(metrics__has_key=TOOLS)
     found = count(told.values_list(f"metrics__{TOOLS}", flat=True))
     return {name: (calls, found.failures[name]) for name, calls in found.calls.items()}
 
 
 def of_tool(project: Project, tool: str) -> tuple[list[Used], list[Used]]:
-    """The data sets and the runs in which a tool occurs, the newest first."""
+    """Return the datasets and the runs that use a tool, newest first."""
     held = [Used(each, in_dataset(each)[tool]) for each in datasets(project)]
     called = [Used(each, *in_run(each).get(tool, (0, 0))) for each in runs(project)]
     return [each for each in held if each.count], [each for each in called if each.count]

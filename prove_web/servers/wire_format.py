@@ -1,4 +1,4 @@
-"""A call as MCP says it, and as code: the request and response on the wire, a Python client, a curl command."""
+"""A call as code and as MCP messages: request and response on the wire, a Python client, a curl command."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Calls = Sequence[SessionCall]
 
 
 def name_of(session: LiveSession) -> str:
-    """How a client of a gateway names a session of its own that goes as this one went."""
+    """Return the name by which a gateway's client names its own copy of this session."""
     return f"studio-{session.pk}"
 
 
 def request(call: SessionCall) -> dict[str, Any]:
-    """What a client sends."""
+    """Return the client's request."""
     meta = {
         "prove/session": name_of(call.session),
         f"{NAMES}protocolVersion": VERSION,
@@ -35,7 +35,7 @@ def request(call: SessionCall) -> dict[str, Any]:
 
 
 def response(call: SessionCall) -> dict[str, Any]:
-    """What the server answers: the text a model reads, and the same as data where the call did what was asked."""
+    """Return the server's response: the text for the model, and the same as data if the call succeeded."""
     result: dict[str, Any] = {
         "content": [{"text": call.text, "type": "text"}],
         "isError": not call.ok,
@@ -50,12 +50,12 @@ def response(call: SessionCall) -> dict[str, Any]:
 
 
 def serve(session: LiveSession) -> str:
-    """The command that serves the world of a session to MCP clients."""
+    """Return the command that serves the world of a session to MCP clients."""
     return f"python -m mcp_servers --http --seed {session.seed} --size {session.size}"
 
 
 def python(call: SessionCall, before: Calls) -> str:
-    """A program that makes the call through a gateway, after those that made its world what it was."""
+    """Return a program that makes the call through a gateway, after the writes that led to its world."""
     session, made = call.session, [*before, call]
     title = " ".join(str(session).split())
     lines = "\n".join(f"    {(owner(one), one.tool, one.arguments)!r}," for one in made)
@@ -87,7 +87,7 @@ asyncio.run(main())
 
 
 def curl(call: SessionCall, before: Calls) -> str:
-    """The same with curl: one command a call, and the last one's answer is the call's."""
+    """Return the same with curl: one command per call; the last one prints the call's response."""
     begin = f"# Requires a gateway with seed {call.session.seed}: {serve(call.session)}\n"
     begin += 'SESSION="' + name_of(call.session) + '-$(date +%s)-$$"\n'
     quiet = "".join(f"{one_curl(each)} -o /dev/null\n" for each in before)
@@ -111,16 +111,16 @@ def one_curl(call: SessionCall) -> str:
 
 
 def as_json(call: SessionCall) -> str:
-    """The call as one JSON object, as a data set would hold it."""
+    """Return the call as a JSON object, as in datasets."""
     return json.dumps({"name": call.tool, "arguments": call.arguments}, indent=2, ensure_ascii=False)
 
 
 def owner(call: SessionCall) -> str:
-    """The server of a tool; empty for one that is gone."""
+    """Return the server of a tool; empty for a removed tool."""
     return TOOLS[call.tool][0].name if call.tool in TOOLS else ""
 
 
 def writes_before(session: LiveSession, position: int) -> list[SessionCall]:
-    """The calls before this one that may have changed the world, in order."""
+    """Return the calls before this one that may have changed the world, in order."""
     earlier = session.calls.filter(position__lt=position, ok=True)
     return [one for one in earlier if one.tool in TOOLS and TOOLS[one.tool][1].writes]

@@ -1,4 +1,4 @@
-"""The worlds of live sessions: rebuilt by replay from the recorded calls, and kept while they are in use."""
+"""Worlds of live sessions, rebuilt by a replay of the recorded calls and cached while in use."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ KEPT = 64
 
 
 class NotRebuilt(Exception):
-    """The world of a session cannot be rebuilt, as the message says; its calls are kept."""
+    """Error of a session whose world can't be rebuilt, with the reason; its calls are still stored."""
 
 
 class ServerGone(NotRebuilt):
-    """A session names servers that are no longer in the catalogue."""
+    """Error of a session with servers that are no longer in the catalogue."""
 
     def __init__(self, names: str):
         super().__init__(f"No longer available: server {names}. This session cannot be replayed.")
 
 
 class WorldDiffers(NotRebuilt):
-    """The seed of a session opens another world than the one its calls were made in."""
+    """Error of a session whose seed opens another world than the one its calls were made in."""
 
     def __init__(self) -> None:
         super().__init__("The initial state of this seed has changed since the calls of this session were made.")
@@ -37,9 +37,9 @@ class WorldDiffers(NotRebuilt):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The world after one call, the opening first. It is shared by all requests: fork it before a call.
+    """The world after one call, or the initial one. All requests share it, so fork it before a call.
 
-    `as_recorded` is False where the servers now answer the call otherwise than they did when it was made.
+    `as_recorded` is False if the servers now answer the call differently than recorded.
     """
 
     world: World
@@ -47,7 +47,7 @@ class Moment:
 
 
 class Cache:
-    """The moments of the sessions used last; safe to use from several threads, because moments never change."""
+    """Moments of the most recently used sessions; thread-safe, because moments never change."""
 
     def __init__(self, most: int):
         self.most, self.lock = most, Lock()
@@ -60,7 +60,7 @@ class Cache:
             return self.kept.get(self.key(session), ())
 
     def put(self, session: LiveSession, moments: tuple[Moment, ...]) -> None:
-        """Keep these, unless someone else came further meanwhile."""
+        """Store these moments, unless another thread has stored more."""
         with self.lock:
             if len(moments) > len(self.kept.get(self.key(session), ())):
                 self.kept[self.key(session)] = moments
@@ -77,7 +77,7 @@ cache = Cache(KEPT)
 
 
 def moments(session: LiveSession) -> tuple[Moment, ...]:
-    """The opening and the moment after each call. Replays only what was not replayed before; one query.
+    """Return the initial moment and that after each call. Replays only new calls; one query.
 
     Raises NotRebuilt.
     """
@@ -92,24 +92,24 @@ def moments(session: LiveSession) -> tuple[Moment, ...]:
 
 
 def after(moment: Moment, faults: str) -> World:
-    """A world that goes on from this moment and meets these faults."""
+    """Return a fork of this moment's world with these faults."""
     world = moment.world.fork()
     world.faults = Faults.parse(faults) if faults else None
     return world
 
 
 def met(known: tuple[Moment, ...], position: int) -> tuple[Injected, ...]:
-    """The faults on purpose that the call at this position met; a call meets one at most."""
+    """Return the injected faults of the call at this position; a call has at most one."""
     return known[position].world.injected[len(known[position - 1].world.injected) :]
 
 
 def faults_of(session: LiveSession) -> Faults | None:
-    """What the next calls of a session meet, if anything."""
+    """Return the faults for the next calls of a session, if any."""
     return Faults.parse(session.faults) if session.faults else None
 
 
 def written(faults: Faults | None) -> str:
-    """Faults as `Faults.parse` reads them; empty where no call would meet any."""
+    """Format faults as `Faults.parse` reads them; empty if no call would get any."""
     if faults is None or not any(faults.share(kind) for kind in KINDS):
         return ""
     return ",".join(f"{field.name}={getattr(faults, field.name)}" for field in fields(faults))
@@ -122,7 +122,7 @@ def check_opening(session: LiveSession, world: World) -> None:
 
 
 def opening(session: LiveSession) -> Moment:
-    """The session before its first call. Raises ServerGone."""
+    """Return the session before its first call. Raises ServerGone."""
     if gone := [name for name in session.servers if name not in SERVERS]:
         raise ServerGone(", ".join(gone))
     return Moment(World.open(session.seed, tuple(session.servers), session.size))

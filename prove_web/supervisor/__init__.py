@@ -1,1 +1,1 @@
-"""What keeps the site's processes running on one machine. Plain Python: it knows programs, not the site."""
+"""Process supervision for one machine. Plain Python that knows programs, not the site."""

@@ -1,4 +1,4 @@
-"""What is looked at before anything starts. Each refusal is one line with the remedy, and changes nothing."""
+"""Checks before the start. Each refusal is one line with the remedy, and changes nothing."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from training_worker.prove.store.storage import StorageFailed, configured
 
 from .program import Refused
 
-DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
+DATA_VERSION = 1  # of the data folder's layout; a folder of another version is left untouched
 GATEWAY_PORT = 8765
 LEAST_FREE_GB = 0.5
-LEAST_FREE = LEAST_FREE_GB * 1e9  # bytes; with less, the site does not start, and says so while it runs
-FULL = 50_000_000  # bytes; with less, what fails there fails for want of room
+LEAST_FREE = LEAST_FREE_GB * 1e9  # bytes; with less the site does not start, and warns while running
+FULL = 50_000_000  # bytes; with less, failures are attributed to a full disk
 MOST_WORKERS, SETTING = 256, "PROVE_CPU_WORKERS"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-OURS = {"version", "serve.lock", "prove.sqlite3", "secret_key", "pipeline", "graph", "jobs"}  # of which a site has some
+OURS = {"version", "serve.lock", "prove.sqlite3", "secret_key", "pipeline", "graph", "jobs"}  # a site has some of these
 LISTEN = "0A"  # in /proc/net/tcp
 
 
 def data_folder(data: Path) -> None:
-    """It can be written, is private, has room, and no later version has written it. Raises Refused."""
+    """Check that the data folder is writable, private, has space, and has this version. Raises Refused."""
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=data):
@@ -47,7 +47,7 @@ def data_folder(data: Path) -> None:
 
 
 def less_free(folder: Path, size: float) -> bool:
-    """Whether so many bytes are not free on the disk of a folder."""
+    """Return whether the folder's disk has less than `size` bytes free."""
     try:
         return shutil.disk_usage(folder).free < size
     except OSError:
@@ -55,7 +55,7 @@ def less_free(folder: Path, size: float) -> bool:
 
 
 def make_private(data: Path) -> None:
-    """Have no other user of this machine read the folder. Raises Refused where it is shared or not ours to change."""
+    """Make the folder inaccessible to other users. Raises Refused if it is shared or not ours to change."""
     if not data.stat().st_mode & OTHERS:
         return
     found = sorted(path.name for path in data.iterdir() if path.name != "lost+found")
@@ -84,7 +84,10 @@ def newer(data: Path, why: str) -> str:
 
 @contextmanager
 def only_one(data: Path) -> Iterator[Callable[[str], None]]:
-    """Hold the data folder; gives a function to say at which address. Raises Refused when another `serve` holds it."""
+    """Lock the data folder and yield a function that records the site's URL.
+
+    Raises Refused if another `serve` holds it.
+    """
     path = data / "serve.lock"
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         try:
@@ -96,7 +99,7 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
             ) from None
 
         def say(url: str) -> None:
-            with suppress(OSError):  # it is told to whoever starts a second one, and nothing depends on it
+            with suppress(OSError):  # informs a second `serve` only; nothing depends on it
                 os.ftruncate(file.fileno(), 0)
                 os.pwrite(file.fileno(), (url and f"process {os.getpid()}, {url}").encode(), 0)
 
@@ -110,7 +113,7 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
 
 
 def free_port(host: str, port: int, setting: str = "--port or PROVE_PORT") -> int:
-    """The port, when it can be had; for 0 any that is free. Raises Refused, which names the setting."""
+    """Return the port if it is free; for 0, any free port. Raises Refused, naming the setting."""
     if not 0 <= port <= 65_535:
         raise Refused(f"{port} is not a port: choose one from 1024 to 65535 with {setting}")
     try:
@@ -140,7 +143,7 @@ def why_no_port(error: OSError, host: str, port: int, setting: str) -> str:
 
 
 def storage(url: str) -> None:
-    """Whether rollouts can be kept where PROVE_STORAGE says. Raises Refused."""
+    """Check that PROVE_STORAGE is a usable rollout storage. Raises Refused."""
     try:
         configured(url)
     except StorageFailed as error:
@@ -148,7 +151,7 @@ def storage(url: str) -> None:
 
 
 def cpu_workers(number: int) -> None:
-    """Raises Refused for a number that makes no sense."""
+    """Raise Refused for an invalid number of CPU workers."""
     if not 1 <= number <= MOST_WORKERS:
         raise Refused(
             f"invalid number of CPU workers, {number}: choose 1 to {MOST_WORKERS} with --cpu-workers or {SETTING}"
@@ -156,9 +159,9 @@ def cpu_workers(number: int) -> None:
 
 
 def gateway_port(host: str, wanted: int | None, pages: int) -> int:
-    """The MCP gateway's port: the one wanted, which must be free; else the usual one, or another if it is taken.
+    """Return the MCP gateway's port: the requested one, which must be free, else the default or any free one.
 
-    `pages` is the port of the site's pages, which is not listened on yet.
+    `pages` is the port of the web pages, which is not in use yet.
     """
     if wanted is not None and wanted == pages:
         raise Refused(f"port {pages} is already used for the web pages: choose another for MCP with PROVE_MCP_PORT")
@@ -171,7 +174,7 @@ def gateway_port(host: str, wanted: int | None, pages: int) -> int:
 
 
 def holder(port: int) -> str | None:
-    """Who listens on a port, as far as Linux lets us see it."""
+    """Return the process that listens on a port, as far as Linux reveals it."""
     sockets = {f"socket:[{inode}]" for inode in listeners(port)}
     for process in Path("/proc").glob("[0-9]*") if sockets else ():
         with suppress(OSError):
@@ -184,7 +187,7 @@ def holder(port: int) -> str | None:
 
 
 def listeners(port: int) -> list[str]:
-    """The inodes of the sockets that listen on a port."""
+    """Return the inodes of the sockets that listen on a port."""
     found = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""Run a command that dies with the supervisor, even when that is killed: `guard.py SUPERVISOR_PID COMMAND...`.
+"""Run a command that dies with the supervisor, even if that is killed: `guard.py SUPERVISOR_PID COMMAND...`.
 
-Run as a script with bare Python, it costs some 20 ms. Linux kills a process when its parent is gone, if asked to: then
-this becomes the command. Elsewhere it stays its parent and watches standard input, which the supervisor holds open.
+Run as a script with bare Python, it costs about 20 ms. On Linux it requests a kill signal for the parent's death and
+then becomes the command. Elsewhere it stays as the parent and watches standard input, which the supervisor holds open.
 """
 
 import os
@@ -16,18 +16,18 @@ PR_SET_PDEATHSIG = 1
 
 
 def become(supervisor: int, command: list[str]) -> NoReturn:
-    """Ask to be killed with the parent, then be the command."""
+    """Request to be killed with the parent, then exec the command."""
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != supervisor:  # it was gone before we asked
+    if os.getppid() != supervisor:  # the parent was gone before the request
         os.kill(os.getpid(), signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.execvp(command[0], command)
 
 
 def watch(command: list[str]) -> int:
-    """Run the command; when standard input ends, kill this whole process group. Returns the exit code."""
+    """Run the command; kill this whole process group when standard input ends. Returns the exit code."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
     def pass_on(number: int, frame: FrameType | None) -> None:

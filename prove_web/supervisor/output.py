@@ -1,4 +1,4 @@
-"""What the programs print: whole into a file each, and in short, with their names before it, on the terminal."""
+"""Output of the programs: complete in one log file each, and shortened with a name prefix on the terminal."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from typing import TextIO
 
 COLOURS = (36, 32, 35, 33, 34, 96, 92, 95)
 WIDTH = 10
-LARGEST_LOG = 5_000_000  # bytes; a larger one is put aside at the next start
+LARGEST_LOG = 5_000_000  # bytes; a larger log is rotated at the next start
 TRACEBACK = "Traceback (most recent call last):"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-FOR_NOW = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EAGAIN)  # why a line is lost though somebody reads
+FOR_NOW = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EAGAIN)  # a line is lost, but the terminal is still there
 CONTROL = {code: "?" for code in (*range(9), *range(10, 32), 127)}
 
 
 class Console:
-    """The terminal: one line at a time, `name | line`, coloured by name when somebody can see it."""
+    """The terminal: prints one line at a time as `name | line`, coloured by name on a terminal."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
         self.coloured = self.stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self.json = os.environ.get("PROVE_LOG") == "json"
         self.names: list[str] = []
-        self.gone = False  # nobody reads any more
-        self.quiet = False  # only our own words
+        self.gone = False  # the terminal is closed
+        self.quiet = False  # print only the supervisor's own lines
 
     def say(self, name: str, line: str) -> None:
         prefix = f"{name:<{WIDTH}} |"
@@ -46,7 +46,7 @@ class Console:
             self.gone = True
 
     def echo(self, name: str, line: str) -> None:
-        """A line of a program's own."""
+        """Print a line of a program's output."""
         if not self.quiet:
             self.say(name, line)
 
@@ -57,7 +57,7 @@ class Console:
 
 
 def as_object(name: str, line: str) -> str:
-    """A line as one JSON object with the program's name; of what is an object already, all is kept."""
+    """Return a line as one JSON object with the program's name; existing JSON objects keep their fields."""
     try:
         told = json.loads(line)
     except ValueError:
@@ -68,7 +68,7 @@ def as_object(name: str, line: str) -> str:
 
 
 class Output:
-    """One program's output as it comes in: a traceback is shown as its last line, the file keeps all of it."""
+    """Incoming output of one program: the terminal shows a traceback as its last line, the file has all of it."""
 
     def __init__(self, name: str, console: Console, logs: Path, noise: tuple[str, ...] = ()) -> None:
         self.name, self.console = name, console
@@ -76,9 +76,9 @@ class Output:
         self.path = logs / f"{name}.log"
         self.rest = b""
         self.folding = False
-        self.held = ""  # the last line of a traceback, until it is known that none follows
+        self.held = ""  # last line of a traceback, until it is certain that none follows
         self.last: deque[str] = deque(maxlen=3)
-        self.unwritten = 0  # bytes that had no room in the file, or for which it could not be opened
+        self.unwritten = 0  # bytes that could not be written to the file
         with suppress(OSError):
             if self.path.stat().st_size > LARGEST_LOG:
                 self.path.replace(self.path.with_suffix(".log.old"))
@@ -90,7 +90,7 @@ class Output:
             self.take(line.decode("utf-8", "replace").rstrip())
 
     def write(self, chunk: bytes) -> None:
-        """Add to the file; while that cannot be done, say so once and go on."""
+        """Append to the file; report a failure once and continue."""
         try:
             with self.path.open("ab") as file:
                 file.write(chunk)
@@ -105,7 +105,7 @@ class Output:
             self.unwritten = 0
 
     def take(self, line: str) -> None:
-        """Show a line, fold it away, or hold it back for a moment."""
+        """Show a line, fold it into a traceback, or hold it back."""
         if line == TRACEBACK:
             self.folding, self.held = True, ""
         elif not line or line.startswith(CHAINED) or (self.folding and line[0].isspace()):
@@ -117,7 +117,7 @@ class Output:
             self.show(line)
 
     def flush(self) -> None:
-        """No more is coming for now: show what was held back."""
+        """Show the held-back line because no output follows for now."""
         if self.held:
             self.show(f"{self.held} (traceback in {self.path})")
             self.held = ""

@@ -1,4 +1,4 @@
-"""One program kept running: started, listened to, started again after a death, stopped."""
+"""Supervision of one program: start, output, restart after an exit, stop."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from . import checks, guard
 from .output import Console, Output
 from .program import Program, Refused
 
-MOST_DEATHS, WITHIN = 5, 60.0  # so many deaths within so many seconds, before it ever lived longer, are too many
-FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until it is started again
+MOST_DEATHS, WITHIN = 5, 60.0  # maximum number of exits within so many seconds before the first longer run
+FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until a restart
 
 
 class Process:
-    """A program and its present process, if it has one. Only the main thread may start it: it dies with that thread."""
+    """A program and its current process, if any.
+
+    Only the main thread may start it, because it dies with that thread.
+    """
 
     def __init__(self, program: Program, console: Console, logs: Path) -> None:
         self.program, self.console = program, console
         self.output = Output(program.name, console, logs, program.noise)
         self.child: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
-        self.due: float | None = None  # when it is to be started again
+        self.due: float | None = None  # time of the next start
         self.steady = False
-        self.asked_at: float | None = None  # when it was asked to stop, because somebody wants it not to run
+        self.asked_at: float | None = None  # time of a stop request from the site
         self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
 
     def start(self) -> None:
@@ -37,7 +40,7 @@ class Process:
         self.output.last.clear()
         try:
             self.child = self.started()
-        except OSError as error:  # too many processes or files are open, or memory is short
+        except OSError as error:  # too many processes or open files, or not enough memory
             self.due = time.monotonic() + FIRST_DELAY
             why = f"cannot be started ({error.strerror}); tries again in {FIRST_DELAY:g} s"
             self.console.say(self.program.name, why)
@@ -51,7 +54,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             umask=0o077,
-            start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on in order
+            start_new_session=True,  # Ctrl-C is for the supervisor, which stops programs in order
         )
         assert child.stdout
         os.set_blocking(child.stdout.fileno(), False)
@@ -66,7 +69,7 @@ class Process:
         return self.child is not None
 
     def listen(self) -> None:
-        """Pass on what it has printed since."""
+        """Forward its new output."""
         try:
             while chunk := os.read(self.stdout(), 65_536):
                 self.output.feed(chunk)
@@ -75,11 +78,11 @@ class Process:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether somebody wants it not to run."""
+        """Return whether the site requests that it does not run."""
         return self.program.stopped is not None and self.program.stopped.exists()
 
     def look(self, wanted: bool = True) -> None:
-        """Notice a death, and start it again when it is time and still wanted. Raises Refused after too many."""
+        """Detect an exit, and restart it when due and still wanted. Raises Refused after too many exits."""
         if self.child and (code := self.child.poll()) is not None:
             self.bury(self.child)
             if wanted and self.asked_at is None:
@@ -90,7 +93,7 @@ class Process:
             self.start()
 
     def heed(self) -> None:
-        """Stop it where somebody wants it not to run; start it once nobody does any more."""
+        """Stop it while the site requests so; start it again afterwards."""
         now = time.monotonic()
         if self.is_stopped:
             self.due = None
@@ -105,7 +108,7 @@ class Process:
             self.console.say(self.program.name, "started by request from the site")
 
     def bury(self, child: subprocess.Popen[bytes]) -> None:
-        """End what it left behind, and hear its last words."""
+        """Kill the processes it left behind, and read its remaining output."""
         self.signal(signal.SIGKILL, group=True)
         self.listen()
         self.output.end()
@@ -125,7 +128,7 @@ class Process:
             words = " / ".join(self.output.last) or "nothing"
             raise Refused(
                 f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
-                f"Its last words: {words} (full log: {self.output.path})"
+                f"Its last output: {words} (full log: {self.output.path})"
             )
         delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
         self.due = now + delay
@@ -133,7 +136,7 @@ class Process:
         self.console.say(self.program.name, f"{how}; {room}starts again in {delay:g} s")
 
     def terminate(self) -> None:
-        """Ask it to stop."""
+        """Request it to stop."""
         self.due = None
         self.signal(signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""A program that is to be kept running, and the two ways a start or a service comes to its end."""
+"""A supervised program, and the exceptions that end a start or the service."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 
 
 class Refused(Exception):
-    """Why there is no start, or no going on: one line with the remedy."""
+    """Error that prevents or ends the service: one line with the remedy."""
 
 
 class StopRequested(Exception):
-    """Somebody asked to stop while something was waited for."""
+    """Interrupts a wait because a stop was requested."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command, and how it is to be stopped."""
+    """A command, and how to stop it."""
 
     name: str
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path(".")
-    grace: float = 5.0  # seconds between being asked to stop and being killed
-    stop_order: int = 0  # those of 0 are asked first, those of 1 once these are gone, and so on
-    noise: tuple[str, ...] = ()  # what its lines contain when they are not worth showing
-    stopped: Path | None = None  # while there is such a file, somebody wants it not to run
+    grace: float = 5.0  # seconds between the stop request and the kill
+    stop_order: int = 0  # programs of order 0 stop first, then those of 1, and so on
+    noise: tuple[str, ...] = ()  # substrings of lines that are not shown
+    stopped: Path | None = None  # the program does not run while this file exists

@@ -1,4 +1,4 @@
-"""The programs that make up the site, and the environment each of them gets."""
+"""The programs of the site, and their environments."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
 MCP_TOKEN = "PROVE_MCP_TOKEN"
 CPU_WORKERS = "PROVE_CPU_WORKERS"
 PROXIES = "FORWARDED_ALLOW_IPS"  # uvicorn's variable
-SUPERVISED = "PROVE_SUPERVISED"  # by which the site's pages know that somebody heeds their wishes
-# What no worker of the engine gets to see: three secrets, and what would have Celery load Django.
+SUPERVISED = "PROVE_SUPERVISED"  # tells the site's pages that a supervisor acts on their requests
+# Hidden from the engine's workers: secrets, and the setting by which Celery would load Django.
 WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "PROVE_OIDC_SECRET", "DJANGO_SETTINGS_MODULE"}
-FILES_AT_ONCE = 2  # exports, and data sets made of others
-CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
+FILES_AT_ONCE = 2  # parallel exports and curated datasets
+CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets to write its checkpoint
 QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
 PLAIN_LOG = (
     "--",
@@ -28,7 +28,7 @@ PLAIN_LOG = (
     "worker.task_log_format=%(levelname)s %(message)s",
     "worker.redirect_stdouts=false",
 )
-# Celery says each time how it ends, and at each lost connection, at length, that a default is going to change.
+# Lines that Celery prints at every stop, and long warnings about a changing default at every lost connection.
 NOISE = (
     *("Warm shutdown", "Cold shutdown", "Hitting Ctrl+C again", "Trying again in"),
     *("CPendingDeprecationWarning", "In Celery 5.1 ", "on connection loss cancels all currently executed tasks"),
@@ -42,7 +42,7 @@ NOISE = (
 
 @dataclass(frozen=True)
 class Site:
-    """Where the site lives on this machine."""
+    """Location of the site on this machine."""
 
     base: Path  # the folder of manage.py
     data: Path
@@ -54,7 +54,7 @@ class Site:
 
     @property
     def mcp_host(self) -> str:
-        """Others reach the gateway only where a token lets them in."""
+        """Return the gateway's host; only with a token may other machines reach it."""
         return self.host if os.environ.get(MCP_TOKEN) else "127.0.0.1"
 
     @property
@@ -66,18 +66,18 @@ class Site:
         return f"{address(self.mcp_host, self.mcp_port)}/mcp"
 
     def environment(self) -> dict[str, str]:
-        """What every program gets; the owner's password is for none of them."""
+        """Return the environment of every program, without the owner's password."""
         given = {name: value for name, value in os.environ.items() if name != OWNER_PASSWORD}
         quiet = "ignore:You're running the worker with superuser privileges"
         return {
             **given,
             "PROVE_DATA": str(self.data),
             "REDIS_URL": self.broker_url,
-            "PROVE_MCP_PORT": str(self.mcp_port),  # where the gateway is, be it another port than was asked for
+            "PROVE_MCP_PORT": str(self.mcp_port),  # the gateway's actual port, which may differ from the requested one
             CPU_WORKERS: str(self.cpu_workers),
             SUPERVISED: "1",
             "PYTHONUNBUFFERED": "1",
-            "CELERY_SKIP_CHECKS": "1",  # Django's checks load every page, which a worker serves none of
+            "CELERY_SKIP_CHECKS": "1",  # Django's checks load all pages, which workers do not serve
             "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),
         }
 
@@ -88,7 +88,7 @@ def address(host: str, port: int) -> str:
 
 
 def programs(site: Site) -> list[Program]:
-    """All but the broker, in the order of their start. The one writer of events goes on until the workers are gone."""
+    """Return all programs except the broker in start order. The event writer stops after the workers."""
     web = site.environment()
     engine = {name: value for name, value in web.items() if name not in WEB_ALONE}
     prove_web, training_worker = "prove_web.celery", "training_worker.app"
@@ -117,13 +117,13 @@ def uvicorn(site: Site) -> tuple[str, ...]:
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     quiet = ("--no-access-log", "--no-server-header")
-    # uvicorn's own default believes every program of this machine when it says whom it asks for.
+    # By default, uvicorn trusts proxy headers from every program on this machine.
     alone = () if os.environ.get(PROXIES) else ("--no-proxy-headers",)
     return (sys.executable, "-m", "uvicorn", "prove_web.asgi:application", *quiet, *alone, *words)
 
 
 def gateway(site: Site) -> tuple[str, ...]:
-    """All servers over MCP; it sees neither database nor broker."""
+    """Return the command of the MCP gateway with all servers; it has no access to database or broker."""
     options = {
         "host": site.mcp_host,
         "port": str(site.mcp_port),
@@ -137,17 +137,17 @@ def gateway(site: Site) -> tuple[str, ...]:
 
 
 def secret_file(data: Path) -> Path:
-    """What the gateway's addresses are signed with."""
+    """Return the file with the key that signs the gateway's URLs."""
     return data / "mcp_secret"
 
 
 def registry_file(data: Path) -> Path:
-    """What the gateway knows its ended sessions by after a restart."""
+    """Return the gateway's session registry, by which it recognises ended sessions after a restart."""
     return data / "gateway" / "sessions.sqlite3"
 
 
 def stopped_file(data: Path) -> Path:
-    """While it is there the gateway does not run; it says who wished so and when."""
+    """Return the file that stops the gateway while it exists; it records who stopped it and when."""
     return data / "gateway" / "stopped.json"
 
 
@@ -158,6 +158,6 @@ def worker(app: str, queue: str, pool: str = "prefork", processes: int = 1) -> t
 
 
 def beat() -> tuple[str, ...]:
-    """The one clock: its schedule is in the settings, so it keeps none in a file."""
+    """Return the command of the scheduler; its schedule is in the settings, so it stores none in a file."""
     options = ("-S", "celery.beat:Scheduler", "--loglevel", "WARNING")
     return (sys.executable, "-m", "celery", "--quiet", "-A", "prove_web.celery", "beat", *options)

@@ -1,4 +1,4 @@
-"""Keep programs running in the foreground until somebody asks to stop, then leave none of them behind."""
+"""Foreground supervision of programs until a stop is requested; then stops all of them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .process import Process
 from .program import Program, Refused, StopRequested
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-TURN = 0.2  # seconds between two looks
-ECHO = 1.0  # seconds in which a second signal may be an echo of the first: make and timeout(1) send it twice
+TURN = 0.2  # seconds between two checks
+ECHO = 1.0  # seconds in which a second signal may repeat the first: make and timeout(1) send it twice
 SELF = "prove"
 
 
 class Supervisor:
-    """Programs in the order of their start. Its signal handlers hold from `with` to its end."""
+    """Programs in start order. Its signal handlers are active within the `with` block."""
 
     def __init__(self, console: Console, logs: Path) -> None:
         self.console, self.logs = console, logs
@@ -41,7 +41,7 @@ class Supervisor:
                 signal.signal(number, handler)
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """The first signal asks to stop; a second Ctrl-C wants it at once."""
+        """Request a stop at the first signal; a second Ctrl-C stops immediately."""
         now = time.monotonic()
         if self.asked_at is None:
             self.asked_at = now
@@ -65,12 +65,12 @@ class Supervisor:
                 process.start()
 
     def run(self) -> None:
-        """Until somebody asks to stop. Raises Refused when a program cannot be kept running."""
+        """Supervise until a stop is requested. Raises Refused if a program keeps exiting."""
         while not self.stopping:
             self.turn()
 
     def wait(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
-        """Until it is ready. Raises StopAsked, or Refused after so many seconds."""
+        """Wait until `ready`. Raises StopRequested, or Refused after a timeout in seconds."""
         until = time.monotonic() + seconds
         while not ready():
             self.go_on()
@@ -79,12 +79,12 @@ class Supervisor:
             self.turn()
 
     def go_on(self) -> None:
-        """Raises StopAsked if somebody asked to stop."""
+        """Raise StopRequested if a stop was requested."""
         if self.stopping:
             raise StopRequested
 
     def turn(self, wanted: bool = True) -> None:
-        """Pass on what the programs print, and see to those that died."""
+        """Forward the programs' output and restart those that exited."""
         alive = [process for process in self.processes if process.alive]
         heard, _, _ = select.select([process.stdout() for process in alive], [], [], TURN)
         for process in alive:
@@ -93,12 +93,12 @@ class Supervisor:
             else:
                 process.output.flush()
         if heard:
-            time.sleep(TURN / 4)  # a closed pipe is always readable: its process is about to be gone
+            time.sleep(TURN / 4)  # a closed pipe is always readable, so its process is about to exit
         for process in self.processes:
             process.look(wanted)
 
     def stop(self) -> None:
-        """Ask all to stop, in their order, and kill those that do not."""
+        """Stop all programs in their order, and kill those that do not stop."""
         self.console.quiet = True
         for process in self.processes:
             process.due = None

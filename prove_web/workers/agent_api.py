@@ -1,7 +1,7 @@
-"""What an enrolled machine asks of the site, over HTTPS alone: what there is to do, its files, and to hear of it.
+"""HTTPS API for enrolled machines: jobs, files and events.
 
-It asks with its token in `Authorization: Bearer`. It sees jobs of its own organisation, and tells only of those that it
-was given.
+Machines authenticate with their token in `Authorization: Bearer`. They see jobs of their own organisation, and report
+only on jobs assigned to them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from .quota import DiskFull, Full, admit, tidy
 from .worker_drain import drains
 
 QUEUE = "training"
-LOOKED_AT = 50  # jobs that wait
+LOOKED_AT = 50  # waiting jobs considered
 REFUSED = "This token is invalid, expired or revoked. Ask an owner of the team to enrol the machine again."
-# What odd things raise on their way into the database, NotTaken among them.
+# Exceptions that malformed data raises on its way into the database, including NotTaken.
 UNREADABLE: tuple[type[Exception], ...] = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 UNREADABLE += (RecursionError, ValidationError, DataError, IntegrityError)
 Answer = Callable[..., HttpResponse]
 
 
 def enrolled(view: Answer) -> Answer:
-    """A page for enrolled machines: `request.enrolment` is who asks."""
+    """Restrict a view to enrolled machines; `request.enrolment` identifies the caller."""
 
     @wraps(view)
     def guarded(request: Any) -> HttpResponse:
@@ -73,7 +73,7 @@ def enrolled(view: Answer) -> Answer:
 
 
 def said(request: HttpRequest) -> dict[str, Any]:
-    """Raises ValueError."""
+    """Return the request body as a dictionary. Raises ValueError."""
     found = json.loads(request.body)
     if not isinstance(found, dict):
         raise ValueError("not a JSON object")
@@ -81,9 +81,9 @@ def said(request: HttpRequest) -> dict[str, Any]:
 
 
 def alive(enrolment: Enrolment, told: dict[str, Any], refused: str = "") -> dict[str, Any]:
-    """Count what a machine says as its heartbeat; what it serves is not for it to say. What is known of it then.
+    """Record a machine's heartbeat and return what is known of it; the machine cannot choose its queues.
 
-    Who is `refused` serves nothing.
+    A `refused` machine has no slots.
     """
     known = {"slots": 1, **worker_info.read_facts(told.get("facts")), "queues": [QUEUE]}
     known |= {"refused": refused, "slots": 0} if refused else {}
@@ -92,7 +92,7 @@ def alive(enrolment: Enrolment, told: dict[str, Any], refused: str = "") -> dict
 
 
 def unfit(told: dict[str, Any]) -> str:
-    """Why a machine cannot work with this site as it is: other versions, or another time; "" when it can."""
+    """Return why a machine is incompatible with this site, by version or clock; "" if it is compatible."""
     if differ := differences(dict(told.get("versions") or {}), versions()):
         return DIFFERS.format("; ".join(differ))
     behind = skew(str(told["time"])) if "time" in told else 0.0
@@ -107,7 +107,7 @@ def turned_away(enrolment: Enrolment, told: dict[str, Any], why: str) -> HttpRes
 @enrolled
 @require_POST
 def hello(request: Any) -> HttpResponse:
-    """Who it is, and whether its versions and its clock are those of the site."""
+    """Check the machine's versions and clock, and return its worker name."""
     told, enrolment = said(request), request.enrolment
     if why := unfit(told):
         return turned_away(enrolment, told, why)
@@ -119,10 +119,10 @@ def hello(request: Any) -> HttpResponse:
 @enrolled
 @require_POST
 def next_job(request: Any) -> HttpResponse:
-    """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none.
+    """Assign the next job to this machine and return it with the required files; {} if there is none.
 
-    A machine that is to take no more is told so (`draining`), and one of another version, as after an update of the
-    site, is turned away.
+    A draining machine is told so (`draining`), and a machine of another version, as after an update of the site, is
+    refused.
     """
     told, enrolment = said(request), request.enrolment
     if why := unfit(told):
@@ -140,7 +140,7 @@ def next_job(request: Any) -> HttpResponse:
 
 
 def file(job: Job, of: str, name: str) -> dict[str, Any]:
-    """A file that a job takes: its size, and of what an adapter says of itself the name of the policy that it is on."""
+    """Return a required file's size; for an adapter's configuration also the name of its base policy."""
     told = {"job": of, "name": name, "size": path_of(of, name, settings.PROVE_DATA).stat().st_size}
     if PurePath(name).name == ADAPTER_CONFIG and (run := source(job, of)):
         told["base"] = base_of(run)
@@ -148,7 +148,7 @@ def file(job: Job, of: str, name: str) -> dict[str, Any]:
 
 
 def begun(enrolment: Enrolment, known: dict[str, Any]) -> Job | None:
-    """The first job that waits, that nobody claimed and that it can do: claimed, and at work from here on."""
+    """Claim and start the first waiting job that the machine can do."""
     ours = Job.objects.waiting().filter(project__organisation=enrolment.organisation, kind__in=DOES)
     for each in ours.select_related("after")[:LOOKED_AT]:
         if ready(each) and not lacks(each, known) and (job := claimed(each, enrolment.worker)):
@@ -170,12 +170,12 @@ def claimed(each: Job, worker: str) -> Job | None:
 
 
 def job_of(enrolment: Enrolment, job: Any) -> Job | None:
-    """A job of the machine's organisation; None for any other."""
+    """Return a job of the machine's organisation; None for any other."""
     return Job.objects.filter(project__organisation=enrolment.organisation, pk=UUID(str(job))).first()
 
 
 def at_work(enrolment: Enrolment, job: Any, attempt: Any) -> Job:
-    """The job that the machine is at. Raises NotTaken."""
+    """Return the job that the machine is running. Raises NotTaken."""
     found = job_of(enrolment, job)
     if found is None or found.worker != enrolment.worker or found.state not in AT_WORK or found.attempt != int(attempt):
         raise NotTaken("This machine is not running this attempt of the job.")
@@ -185,7 +185,7 @@ def at_work(enrolment: Enrolment, job: Any, attempt: Any) -> Job:
 @enrolled
 @require_POST
 def tell(request: Any) -> HttpResponse:
-    """Events of an attempt are stored; the answer is what the site says of the job: see jobs/delivery.py."""
+    """Store events of an attempt and return the site's state of the job: see jobs/delivery.py."""
     told, enrolment = said(request), request.enrolment
     alive(enrolment, told)
     attempt, job = int(told["attempt"]), job_of(enrolment, told["job"])
@@ -201,7 +201,7 @@ def tell(request: Any) -> HttpResponse:
 @enrolled
 @require_safe
 def get_file(request: Any) -> HttpResponse:
-    """`?at=` a job and its `attempt`, `?job=` and `?name=` one of the files that it takes."""
+    """Send a required file: `?at=` is the machine's job with its `attempt`, `?job=` and `?name=` identify the file."""
     mine = at_work(request.enrolment, request.GET["at"], request.GET["attempt"])
     job, name = request.GET["job"], request.GET["name"]
     if (job, name) not in set(needed(mine)):
@@ -212,7 +212,7 @@ def get_file(request: Any) -> HttpResponse:
 @enrolled
 @require_POST
 def put_file(request: Any) -> HttpResponse:
-    """A piece of a result: `?job=`, `attempt`, `name`, `at` (its first byte) and `last` (1 for the last piece)."""
+    """Receive a chunk of a result: `?job=`, `attempt`, `name`, `at` (first byte) and `last` (1 for the last chunk)."""
     asked = request.GET
     job = at_work(request.enrolment, asked["job"], asked["attempt"])
     size = int(request.headers.get("Content-Length") or 0)
@@ -231,7 +231,7 @@ def put_file(request: Any) -> HttpResponse:
 @enrolled
 @require_POST
 def prune_files(request: Any) -> HttpResponse:
-    """The names of all results that the machine has; others go."""
+    """Delete results that the machine no longer has; the request lists all current names."""
     told = said(request)
     keep(at_work(request.enrolment, told["job"], told["attempt"]), map(str, told["names"]))
     return JsonResponse({})
@@ -240,6 +240,6 @@ def prune_files(request: Any) -> HttpResponse:
 @enrolled
 @require_POST
 def goodbye(request: Any) -> HttpResponse:
-    """The machine works no more, for now."""
+    """Sign the machine off."""
     heartbeat.forget(message_broker.broker(), request.enrolment.worker)
     return JsonResponse({})

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class WorkersConfig(AppConfig):
-    """The queue, the workers that serve it, and how another machine becomes one."""
+    """The job queue, its workers, and the enrolment of machines as workers."""
 
     name = "prove_web.workers"
     label = "workers"

@@ -1,4 +1,4 @@
-"""Which jobs an enrolled machine can do, by what it tells of itself; what it lacks, in words."""
+"""Jobs that an enrolled machine can run according to its reported capabilities."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from training_worker.prove.models import OF_RUN
 from .file_transfer import ground_of
 
 DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL, Kind.EVALUATE)
-ENDPOINT = "endpoint"  # of an evaluation: its policy is behind one
-MODEL = "folder"  # of an evaluation: its policy is a model that is loaded
+ENDPOINT = "endpoint"  # of an evaluation whose policy is an endpoint
+MODEL = "folder"  # of an evaluation whose policy is a local model
 
 
 def asks_an_endpoint(job: Job) -> bool:
-    """Whether an evaluation asks a model behind an endpoint, as its policy or as the user in a conversation."""
+    """Return whether an evaluation calls an endpoint, as its policy or as the simulated user."""
     spec = job.spec
     return job.kind == Kind.EVALUATE and (spec.get("source") == ENDPOINT or spec.get("benchmark") in ASKS_AN_ENDPOINT)
 
 
 def lacks(job: Job, told: dict[str, Any]) -> str:
-    """What of a job the machine cannot do; "" when it can. `told` is as worker_info.py has it."""
+    """Return what the machine lacks for a job; "" if it can run it. `told` is the data of worker_info.py."""
     if asks_an_endpoint(job):
         return "it calls an endpoint, whose key never leaves the site: only the site's own workers run it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):

@@ -1,4 +1,4 @@
-"""Enrolments: made once and shown once, found by their hash, good until they expire or are revoked."""
+"""Enrolments of machines: tokens are shown once and stored as hashes, and valid until they expire or are revoked."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .models import Enrolment
 from .quota import tidy
 
 BYTES = 32
-PREFIX = "join_"  # a token that began with a dash would be taken for an option of the command
+PREFIX = "join_"  # a token that starts with a dash would be parsed as a command option
 WHY = "The machine that ran it was revoked."
 
 
 def enrol(organisation: Organisation, user: User, name: str, days: int) -> tuple[Enrolment, str]:
-    """A new enrolment, and the text of its token, which is kept nowhere."""
+    """Create an enrolment and return it with its token, which is not stored."""
     text, until = PREFIX + secrets.token_urlsafe(BYTES), timezone.now() + timedelta(days=days)
     made = {"name": name, "hash": hashed(text), "made_by": user, "expires_at": until}
     return Enrolment.objects.create(organisation=organisation, **made), text
 
 
 def hashed(text: str) -> str:
-    """A plain hash is enough: the text is random and long."""
+    """Return the token's hash; a plain hash suffices because tokens are random and long."""
     return sha256(text.encode()).hexdigest()
 
 
 def admitted(text: str) -> Enrolment | None:
-    """The enrolment of this token, while it is good and its maker may still enrol machines here."""
+    """Return the enrolment of a valid token whose creator may still enrol machines."""
     found = Enrolment.objects.filter(hash=hashed(text)).select_related("organisation", "made_by").first()
     if found is None or not found.good or not found.made_by.is_active:
         return None
@@ -48,7 +48,7 @@ def admitted(text: str) -> Enrolment | None:
 
 
 def revoke(enrolment: Enrolment) -> int:
-    """Let the machine in no more; how many jobs it was at, which others now take."""
+    """Revoke a machine; return the number of its running jobs, which go to other workers."""
     if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", enrolment, enrolment.organisation)
     message_broker.quietly(lambda: heartbeat.forget(message_broker.broker(), enrolment.worker))
@@ -59,7 +59,7 @@ def revoke(enrolment: Enrolment) -> int:
 
 
 def drain(enrolment: Enrolment, drains: bool) -> None:
-    """Have the machine finish what it is at and take no more, or take jobs again."""
+    """Drain the machine (finish current jobs, take no new ones), or resume it."""
     name = enrolment.worker
     if worker_drain.drain(name, enrolment) if drains else worker_drain.take_again(name):
         audit.note(None, "drained" if drains else "let go on", enrolment, enrolment.organisation)

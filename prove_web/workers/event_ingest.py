@@ -1,4 +1,4 @@
-"""The events that an enrolled machine sends of the job that it works on, accepted only in their form."""
+"""Validation of events from enrolled machines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .file_transfer import OUT, plain
 MOST_EVENTS = 1000
 MOST_NUMBER = (1 << 31) - 1
 ENDS = get_args(Ended)
-EARLY = timedelta(minutes=5)  # that a machine's clock may be behind the site's
+EARLY = timedelta(minutes=5)  # tolerance for a machine's clock behind the site's
 
 
 def events(told: Any, job: Job, worker: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of a machine of this name, checked. Raises InvalidEvent."""
+    """Yield a machine's validated events. Raises InvalidEvent."""
     if not isinstance(told, list) or len(told) > MOST_EVENTS:
         raise InvalidEvent(f"events must be a list of at most {MOST_EVENTS}.")
     for place, one in enumerate(told, 1):
@@ -42,7 +42,10 @@ def is_sequence_number(value: Any) -> bool:
 
 
 def within(number: int, at: Any, job: Job) -> str:
-    """Return the time of an event, moved into the time since the job was made where the machine's clock is off."""
+    """Return an event's time, clipped to the lifetime of the job where the machine's clock is off.
+
+    Raises InvalidEvent.
+    """
     try:
         told = moment(at)
         if told.tzinfo is None:
@@ -54,7 +57,7 @@ def within(number: int, at: Any, job: Job) -> str:
 
 
 def check(number: int, kind: str, data: dict[str, Any], job: Job) -> None:
-    """Check what an event says against its job. Raises InvalidEvent."""
+    """Check an event against its job. Raises InvalidEvent."""
     about = f"Event {number} ({kind})"
     evaluates = job.kind == Kind.EVALUATE
     if kind == "items":
@@ -82,7 +85,7 @@ def check_end(about: str, data: dict[str, Any], job: Job) -> None:
 
 
 def check_folder(about: str, folder: Any, job: Job) -> None:
-    """Results that a machine has made are the job's own, and nobody else goes on from them."""
+    """Check that results are in the job's own folder, so that no other job continues from them. Raises InvalidEvent."""
     own = f"jobs/{job.pk}/"
     inside = str(folder).removeprefix(own)
     if not str(folder).startswith(own) or not inside.startswith(f"{OUT}/{RESULTS}/") or not plain(inside):

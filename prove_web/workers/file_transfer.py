@@ -1,4 +1,4 @@
-"""The files of a job that a machine far away needs, and those that it sends: which, and where they lie."""
+"""File transfer for jobs on enrolled machines: required files, received files, and their locations."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from training_worker.prove.models import BEST, OF_RUN, left_by
 from training_worker.prove.store.inspection import is_rollouts, require_decodable
 from training_worker.prove.trajectory import UnreadableData
 
-PIECE = 4 << 20  # bytes sent at a time
+PIECE = 4 << 20  # bytes per chunk
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 DEEPEST = 6
 OUT, PARTIAL = "out", ".partial"
 ADAPTER_CONFIG, GONE = "adapter_config.json", "policy-that-is-gone"
 LARGEST_CONFIG = 1_000_000  # bytes
-MOST_LAYERS = 16  # of adapters on top of each other
-MOST_KEPT = 10  # folders of results of the same model on the same benchmark
-SITE = ""  # in place of a job: the data folder itself
+MOST_LAYERS = 16  # stacked adapters
+MOST_KEPT = 10  # result folders of the same model and benchmark
+SITE = ""  # instead of a job: the data folder itself
 
 
 class NotTaken(ValueError):
-    """A file or a piece that is not taken; the message says why."""
+    """Error for a rejected file or chunk; the message says why."""
 
 
 def needed(job: Job) -> Iterator[tuple[str, str]]:
-    """Job and path of each file that doing the job takes: its data sets, its policy, and what it has done so far."""
+    """Yield job and path of each file that the job requires: its datasets, policy and previous output."""
     for other in (job.spec.get("dataset"), *options(job)):
         yield from listed(source(job, str(other or "")), OUT, deep=False)
     yield from policy(job)
@@ -50,14 +50,14 @@ def needed(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def options(job: Job) -> list[str]:
-    """The data sets that an evaluation's options name."""
+    """Return the datasets named in an evaluation's options."""
     known = KNOWN.get(str(job.spec.get("benchmark", "")))
     given = job.spec.get("options") or {}
     return [str(given.get(one.name, "")) for one in known.options if one.kind == "dataset"] if known else []
 
 
 def policy(job: Job) -> Iterator[tuple[str, str]]:
-    """What the job begins with, as far as runs of its project left it: an adapter, and what that is on."""
+    """Yield the files of the initial policy if it comes from runs of the project: adapters and their base."""
     for run, checkpoint, folder in layers(job):
         yield from listed(run, str(folder.relative_to(run.folder)))
         if checkpoint == BEST:
@@ -65,7 +65,7 @@ def policy(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def layers(job: Job) -> Iterator[tuple[Job, str | None, Path]]:
-    """The runs whose policies a job begins with: which checkpoint, and its folder; an adapter before what it is on."""
+    """Yield run, checkpoint and folder of each layer of the initial policy; an adapter before its base."""
     name = base_of(job)
     for _ in range(MOST_LAYERS):
         found = OF_RUN.fullmatch(name)
@@ -80,7 +80,7 @@ def layers(job: Job) -> Iterator[tuple[Job, str | None, Path]]:
 
 
 def ground_of(job: Job) -> str:
-    """The name of the policy that a job begins with, or of the one that its adapters are on."""
+    """Return the name of the initial policy, or of its base if it is an adapter."""
     name = base_of(job)
     for run, _, folder in layers(job):
         name = base_of(run) if (folder / ADAPTER_CONFIG).is_file() else name
@@ -88,12 +88,12 @@ def ground_of(job: Job) -> str:
 
 
 def base_of(run: Job) -> str:
-    """What the adapters that a run leaves are on: the name of the policy that it started from."""
+    """Return the name of a run's initial policy, which is the base of its adapters."""
     return str(run.spec.get("policy", WARM))
 
 
 def shared(job: Job) -> Iterator[tuple[str, str]]:
-    """What an evaluation finds on the site: the graph of tools, and what is known of its policy on its benchmark."""
+    """Yield site files for an evaluation: the dependency graph, and existing results of its model on its benchmark."""
     data, model = Path(settings.PROVE_DATA), job.spec.get("model") or job.spec.get("policy", WARM)
     root = data / "benchmarks" / "projects" / str(job.project_id)
     benchmark = str(job.spec.get("benchmark", ""))
@@ -104,7 +104,7 @@ def shared(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def source(job: Job, other: str) -> Job | None:
-    """Another job of the same project; None for what is none."""
+    """Return another job of the same project; None for an unknown or invalid id."""
     try:
         return Job.objects.filter(project=job.project_id, pk=UUID(other)).first()
     except ValueError:
@@ -112,7 +112,7 @@ def source(job: Job, other: str) -> Job | None:
 
 
 def listed(job: Job | None, under: str, deep: bool = True) -> Iterator[tuple[str, str]]:
-    """Plain files only: a link might lead out of the folder."""
+    """Yield regular files only, because a symbolic link might lead out of the folder."""
     if job is None:
         return
     folder = job.folder / under
@@ -123,14 +123,14 @@ def listed(job: Job | None, under: str, deep: bool = True) -> Iterator[tuple[str
 
 
 def plain(name: str) -> bool:
-    """Whether it is the log, or a path in the folder of results that leads nowhere else."""
+    """Return whether the name is the log, or a safe path in the output folder."""
     parts = name.split("/")
     inside = parts[0] == OUT and 2 <= len(parts) <= DEEPEST
     return name == LOG or (inside and all(PLAIN.fullmatch(part) for part in parts))
 
 
 def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> None:
-    """A piece of a file; with the last one the whole takes the place of what was there. Raises NotTaken and OSError."""
+    """Write a chunk of a file; the last chunk replaces the previous version. Raises NotTaken and OSError."""
     if not plain(name):
         raise NotTaken("Invalid file name for a job result.")
     target = job.folder / name
@@ -152,7 +152,7 @@ def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> N
 
 
 def require_rollouts(name: str, draft: Path) -> None:
-    """Refuse a file of rollouts that pages could not read within their memory. Raises NotTaken."""
+    """Reject a rollout file that pages could not read within their memory limit. Raises NotTaken."""
     try:
         require_decodable(draft)
     except UnreadableData as why:
@@ -161,9 +161,9 @@ def require_rollouts(name: str, draft: Path) -> None:
 
 
 def grounded(job: Job, adapter: Path) -> dict[str, Any]:
-    """What an adapter says of itself, on the policy that its run started from, as it lies here.
+    """Return an adapter's configuration with the base path replaced by the local path of the initial policy.
 
-    The machine knows another folder; and what it names must not have one of another team loaded. Raises NotTaken.
+    The machine has another folder, and a path from the machine could load another team's policy. Raises NotTaken.
     """
     try:
         told = json.loads(adapter.read_bytes()) if adapter.stat().st_size <= LARGEST_CONFIG else None
@@ -176,7 +176,7 @@ def grounded(job: Job, adapter: Path) -> dict[str, Any]:
 
 
 def keep(job: Job, names: Iterable[str]) -> None:
-    """Remove results that the machine no longer has, such as checkpoints before the last ones."""
+    """Delete results that the machine no longer has, such as old checkpoints."""
     kept = set(names)
     for _, name in list(listed(job, OUT)):
         if name not in kept:

@@ -1,4 +1,4 @@
-"""The addresses that enrolled machines ask."""
+"""URLs for enrolled machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines that an organisation enrolled as workers of its own, and which workers are to take no more jobs."""
+"""Machines that an organisation enrolled as workers, and draining workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prove_web.accounts.models import Organisation, User
 
 
 class Enrolment(models.Model):
-    """What lets one machine do training jobs of an organisation: a token, of which the hash is kept."""
+    """The right of one machine to run an organisation's training jobs; only the token's hash is stored."""
 
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="enrolments")
     name = models.CharField(max_length=40)
@@ -29,7 +29,7 @@ class Enrolment(models.Model):
 
     @property
     def worker(self) -> str:
-        """What its heartbeats and jobs call it."""
+        """Return the worker name in heartbeats and jobs."""
         return f"training@{slugify(self.name) or 'machine'}-{self.pk}"
 
     @property
@@ -38,9 +38,9 @@ class Enrolment(models.Model):
 
 
 class Drained(models.Model):
-    """A worker that finishes what it is at and takes no more, started anew or not, until somebody ends it.
+    """A worker that finishes its jobs and takes no new ones until resumed, also after a restart.
 
-    `worker` is what its heartbeats call it; one of the site's own has no enrolment.
+    `worker` is its heartbeat name; the site's own workers have no enrolment.
     """
 
     worker = models.CharField(max_length=200, unique=True)

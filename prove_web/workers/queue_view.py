@@ -1,4 +1,4 @@
-"""A queue as people see it: what is at work, what waits in which order, why, and when its turn is expected to come."""
+"""View of a job queue: running and waiting jobs, why each waits, and when it is expected to start."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from prove_web.live.models import AT_WORK, Job, State
 from .capabilities import lacks
 from .worker_status import Worker, serving
 
-MOST = 1000  # jobs of a queue that are looked at
-LIKE = 15  # jobs that have ended, from whose times the next one's is expected
+MOST = 1000  # jobs considered per queue
+LIKE = 15  # finished jobs used for the estimate
 RELATED = ("project__organisation", "after", "created_by")
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A job that waits: its number in the line, from 1, why it waits, and the seconds until it is expected to start."""
+    """A waiting job: its position from 1, the reason it waits, and the estimated seconds until it starts."""
 
     number: int
     job: Job
-    mine: bool  # whether the person who looks may know what it is
-    ours: bool  # whether it is of the project at hand
+    mine: bool  # whether the user may see the job
+    ours: bool  # whether it belongs to the current project
     why: str
     seconds: float | None
 
 
 @dataclass(frozen=True)
 class Line:
-    """One queue: `busy` of `slots` places of workers are taken."""
+    """One queue; `busy` of `slots` worker slots are in use."""
 
     queue: str
     turns: list[Turn]
-    working: list[tuple[Job, bool]]  # and whether the person who looks may know what it is
+    working: list[tuple[Job, bool]]  # with whether the user may see the job
     workers: list[Worker]
 
     @property
@@ -54,13 +54,13 @@ class Line:
 
 
 def counts() -> dict[str, int]:
-    """How many jobs wait or are at work, by queue."""
+    """Return the number of queued and running jobs by queue."""
     active = Job.objects.filter(state__in=(State.QUEUED, *AT_WORK)).order_by().with_queue()
     return dict(active.values_list("line_of").annotate(Count("id")))
 
 
 def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Worker]) -> Line:
-    """A queue as the member of the projects `mine` sees it from one of them."""
+    """Return a queue as shown in a project to a user with access to the projects `mine`."""
     related = Job.objects.select_related(*RELATED).defer("result")
     working = of_queue(queue, related.filter(state__in=AT_WORK).order_by("started_at", "id"))
     waiting = of_queue(queue, related.waiting())
@@ -87,7 +87,7 @@ def of_queue(queue: str, jobs: Any) -> list[Job]:
 
 
 def why(job: Job, place: int, workers: int, free: int) -> str:
-    """Why it does not run yet; `place` is its place among those that could start, from 1."""
+    """Return why the job is not running yet; `place` is its position among startable jobs, from 1."""
     if not ready(job):
         stands = "" if job.after.state in (State.QUEUED, *AT_WORK) else f", which is {job.after.state}: resume it"
         return f"Waiting for “{job.after}”{stands}"
@@ -102,7 +102,7 @@ def why(job: Job, place: int, workers: int, free: int) -> str:
 
 
 def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
-    """With what the team's machines lack for it, where they alone serve its queue and none of them can do it."""
+    """Add what the team's machines lack, if only they serve the queue and none of them can run the job."""
     if not turn.mine or not ready(turn.job) or not workers or any(one.enrolment is None for one in workers):
         return turn
     missing = {one.enrolment.name: lacks(turn.job, one.told) for one in workers if one.enrolment}
@@ -115,13 +115,16 @@ def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
 def expected(
     waiting: Sequence[Job], working: Sequence[Job], slots: int, known: Mapping[Any, float | None] | None = None
 ) -> dict[Any, float]:
-    """Seconds until each job that could start does, if all take as long as jobs like them, or as is `known` of them."""
+    """Estimate the seconds until each startable job starts.
+
+    Durations are those of similar jobs, or as `known`.
+    """
     if not slots:
         return {}
     usual = usual_seconds({job.kind for job in (*waiting, *working)})
     left = sorted(seconds for job in working if (seconds := seconds_left(job, usual)) is not None)
     if len(left) < len(working):
-        return {}  # of one at work it is not known when it ends
+        return {}  # the end of a running job is unknown
     free = (left + [0.0] * slots)[: max(slots, len(left))]
     heapify(free)
     found: dict[Any, float] = {}
@@ -144,7 +147,7 @@ def seconds_left(job: Job, usual: dict[str, float]) -> float | None:
 
 
 def seconds_of(job: Job, usual: dict[str, float]) -> float | None:
-    """How long a job takes: as long as those of its kind; a run no longer than the minutes it was given."""
+    """Return the expected duration by kind of job; a run is limited by its time limit."""
     took, minutes = usual.get(job.kind), job.spec.get("minutes")
     if job.trains and isinstance(minutes, int | float):
         return min(took, 60.0 * minutes) if took else 60.0 * minutes
@@ -152,7 +155,7 @@ def seconds_of(job: Job, usual: dict[str, float]) -> float | None:
 
 
 def usual_seconds(kinds: Collection[str]) -> dict[str, float]:
-    """The median time of the last jobs of each kind that were done."""
+    """Return the median duration of recently finished jobs by kind."""
     found = {}
     for kind in sorted(kinds):
         done = Job.objects.filter(kind=kind, state=State.DONE, started_at__isnull=False, ended_at__isnull=False)
@@ -163,7 +166,7 @@ def usual_seconds(kinds: Collection[str]) -> dict[str, float]:
 
 
 def cancelled(project: Any, queue: str) -> list[Job]:
-    """What of a project was taken out of a queue before its turn in the last hour, and can be put back."""
+    """Return the project's jobs removed from a queue in the last hour before they started, which can be restored."""
     lately = timezone.now() - timedelta(hours=1)
     stopped = Job.objects.filter(project=project, state=State.STOPPED, started_at=None, ended_at__gt=lately)
     return [job for job in stopped.select_related(*RELATED).order_by("-ended_at")[:10] if job.queue == queue]

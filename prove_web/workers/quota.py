@@ -1,4 +1,4 @@
-"""How much enrolled machines may leave at the site: so much a job, so much a machine, never the last of the disk."""
+"""Storage quotas for uploads of enrolled machines: per job, per machine, and reserved disk space."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from .file_transfer import OUT, PARTIAL, NotTaken
 from .models import Enrolment
 
 GB = 10**9  # bytes
-MEASURED = 60.0  # seconds for which a measurement holds, to which what comes meanwhile is added
-STALE = 3600.0  # seconds after which nobody goes on with a file that was begun
+MEASURED = 60.0  # seconds for which a measurement is valid; later uploads are added to it
+STALE = 3600.0  # seconds after which an incomplete upload counts as abandoned
 RECENT = timedelta(days=2)
 
 
 class Full(NotTaken):
-    """The job or the machine has left as much as it may; the message says how much and what to do."""
+    """Error for an exceeded quota; the message says the limit and what to do."""
 
 
 class DiskFull(NotTaken):
-    """The site's disk is nearly full; the machine asks again later."""
+    """Error for a nearly full site disk; the machine retries later."""
 
 
 class Tally:
-    """Bytes by what left them, measured now and then."""
+    """Cached byte counts per key."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known: dict[str, tuple[float, int]] = {}
 
     def over(self, key: str, more: int, most: int, measure: Callable[[], int]) -> bool:
-        """Whether with so many more bytes it is over the most; measured anew before that is said."""
+        """Return whether `more` bytes exceed the limit `most`; the size is measured again before that is reported."""
         now = time.monotonic()
         with self.lock:
             at, size = self.known.get(key, (0.0, most))
@@ -58,7 +58,7 @@ tally = Tally()
 
 
 def admit(job: Job, enrolment: Enrolment, size: int) -> None:
-    """Let a piece of so many bytes in. Raises DiskFull, and Full, by which the job has failed."""
+    """Admit an upload of `size` bytes. Raises DiskFull, or Full after failing the job."""
     try:
         room_for("what a machine sends", size)
     except NoRoom as error:
@@ -73,7 +73,7 @@ def admit(job: Job, enrolment: Enrolment, size: int) -> None:
 
 
 def folders(enrolment: Enrolment) -> Iterator[Path]:
-    """Those of the jobs that the machine did last."""
+    """Yield the folders of the jobs that the machine ran last."""
     for job in Job.objects.filter(project__organisation=enrolment.organisation_id, worker=enrolment.worker):
         yield job.folder
 
@@ -88,14 +88,14 @@ def end(job_id: object, why: str) -> None:
 
 
 def fail(job: Job, why: str) -> None:
-    """End the job, of which the machine hears at its next word, and which says why on its page. Raises Full."""
+    """Fail the job with a reason, which the machine receives at its next request. Raises Full."""
     end(job.pk, why)
     tidy(job)
     raise Full(why)
 
 
 def tidy(job: Job, age: float = 0.0) -> int:
-    """Remove files that were begun and never ended, untouched for so many seconds; how many they were."""
+    """Delete incomplete uploads not modified for `age` seconds; return their number."""
     before, found = time.time() - age, [*job.folder.glob(f"*{PARTIAL}"), *(job.folder / OUT).rglob(f"*{PARTIAL}")]
     stale = [file for file in found if file.is_file() and not file.is_symlink() and file.stat().st_mtime <= before]
     for file in stale:
@@ -104,7 +104,7 @@ def tidy(job: Job, age: float = 0.0) -> int:
 
 
 def tidy_all() -> int:
-    """What machines left half-sent that died: of the jobs of lately, in teams that have machines."""
+    """Delete incomplete uploads of dead machines in recent jobs of teams with machines; return their number."""
     jobs = Job.objects.filter(project__organisation__enrolments__isnull=False).distinct()
     lately = jobs.exclude(ended_at__lt=timezone.now() - RECENT)
     return sum(tidy(job, STALE) for job in lately.only("id"))

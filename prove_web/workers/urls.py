@@ -1,4 +1,4 @@
-"""The addresses of the queue and its workers, below a project's."""
+"""URLs of the queue and workers, under a project."""
 
 from __future__ import annotations
 

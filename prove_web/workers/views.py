@@ -1,4 +1,4 @@
-"""The queue of a project's site, and the workers that serve it."""
+"""Pages of the job queue and of the workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .queue_view import cancelled, counts, explained, line
 from .worker_drain import draining
 from .worker_status import QUEUES, workers
 
-# The form by which an owner enrols a machine.
+# Enrolment form for owners.
 
 DAYS = (("1", "1 day"), ("30", "30 days"), ("365", "1 year"))
 
@@ -49,7 +49,7 @@ MOVED = {
 @in_project(Action.VIEW)
 @require_safe
 def job_queue(request: ProjectRequest) -> HttpResponse:
-    """`?queue=` one of QUEUES, `?page=` of what waits in it."""
+    """Show a queue: `?queue=` is one of QUEUES, `?page=` a page of its waiting jobs."""
     queue = request.GET.get("queue", "")
     queue = queue if queue in QUEUES else next(iter(QUEUES))
     mine = set(Project.objects.of(request.user).values_list("pk", flat=True))
@@ -71,7 +71,7 @@ def job_queue(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def job_move(request: ProjectRequest, job: UUID) -> HttpResponse:
-    """`to`: up, down, first or last of this project's jobs of its queue."""
+    """Move a job among its project's jobs in the queue; `to` is up, down, first or last."""
     found = get_object_or_404(Job.objects.select_related("project__organisation"), project=request.project, pk=job)
     to = request.POST.get("to", "")
     if to not in MOVED:
@@ -90,7 +90,7 @@ def worker_list(request: ProjectRequest) -> HttpResponse:
 
 
 def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
-    """The workers, and for owners the machines that were enrolled."""
+    """Return the workers, and for owners also the enrolments."""
     found = workers(request.organisation)
     enrolments = request.organisation.enrolments.select_related("made_by")[:MOST_ENROLMENTS]
     return {
@@ -108,7 +108,7 @@ def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
 @in_project(Action.MANAGE)
 @require_POST
 def enrolment_new(request: ProjectRequest) -> HttpResponse:
-    """The token is on the page that answers, and nowhere else."""
+    """Enrol a machine; only the response page shows the token."""
     form = EnrolForm(request.POST)
     if not form.is_valid():
         return render(request, "workers/workers.html", listed(request, form), status=422)
@@ -132,7 +132,7 @@ def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
 @in_project(Action.MANAGE)
 @require_POST
 def enrolment_drain(request: ProjectRequest, enrolment: int) -> HttpResponse:
-    """`on`: 1 to have the machine finish what it is at and take no more, 0 to have it take jobs again."""
+    """Drain (`on=1`) or resume (`on=0`) an enrolled machine."""
     found, drains = get_object_or_404(request.organisation.enrolments, pk=enrolment), request.POST.get("on") == "1"
     drain(found, drains)
     if drains:

@@ -1,6 +1,6 @@
-"""Which workers take no more jobs: kept in the database, and said to the broker, where the site's own workers look.
+"""Draining workers, stored in the database and published to the broker for the site's own workers.
 
-A machine that joined asks the site itself. What a broker lost it is told again with every pass of the reconciler.
+Enrolled machines ask the site instead. Each reconciliation pass publishes the list again, in case the broker lost it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from .models import Drained, Enrolment
 
 
 def drain(worker: str, enrolment: Enrolment | None = None) -> bool:
-    """Have a worker take no more; whether it did so far."""
+    """Drain a worker; return whether it was not draining before."""
     _, new = Drained.objects.get_or_create(worker=worker, defaults={"enrolment": enrolment})
     message_broker.quietly(remind)
     return new
 
 
 def take_again(worker: str) -> bool:
-    """Have a worker take jobs again; whether it took none so far."""
+    """Resume a worker; return whether it was draining."""
     ended, _ = Drained.objects.filter(worker=worker).delete()
     message_broker.quietly(remind)
     return bool(ended)
 
 
 def draining() -> set[str]:
-    """The names of those that take no more."""
+    """Return the names of the draining workers."""
     return set(Drained.objects.values_list("worker", flat=True))
 
 
@@ -35,5 +35,5 @@ def drains(worker: str) -> bool:
 
 
 def remind() -> None:
-    """Say to the broker who takes no more. Raises messages.UNREACHABLE."""
+    """Publish the draining workers to the broker. Raises message_broker.UNREACHABLE."""
     heartbeat.say_draining(message_broker.broker(), draining())

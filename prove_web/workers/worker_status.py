@@ -1,4 +1,4 @@
-"""The workers as their heartbeats tell of them, and what each is at according to the database."""
+"""Workers according to their heartbeats, and their running jobs according to the database."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MOST_SILENT = 30.0  # seconds; three heartbeats
 
 @dataclass(frozen=True)
 class Worker:
-    """One program that does jobs; `age` is in seconds since it was last heard of, `told` as worker_info.py has it."""
+    """A worker process; `age` is in seconds since its last heartbeat, `told` is the data of worker_info.py."""
 
     name: str
-    label: str  # what people who are not to know its host call it
+    label: str  # name shown to people who must not know its host
     queues: tuple[str, ...]
     slots: int
     age: float
     told: dict[str, Any] = field(default_factory=dict)
     jobs: tuple[Job, ...] = ()
-    enrolment: Enrolment | None = None  # of a machine of a team's own
-    draining: bool = False  # it finishes what it is at and takes no more
-    hour: tuple[tuple[float, float], ...] = ()  # how busy it was: seconds ago, and a share of 0 to 1
+    enrolment: Enrolment | None = None  # for a team's own machine
+    draining: bool = False  # it finishes its jobs and takes no new ones
+    hour: tuple[tuple[float, float], ...] = ()  # utilisation samples: seconds ago, and a share of 0 to 1
 
     @property
     def alive(self) -> bool:
@@ -48,17 +48,17 @@ class Worker:
 
     @property
     def other_code(self) -> bool:
-        """Whether it runs other code than this site, as a worker does that was not started anew after an update."""
+        """Return whether it runs other code than the site, such as a worker not restarted after an update."""
         return bool(self.told.get("code")) and self.told["code"] != own_code()
 
     @property
     def takes(self) -> bool:
-        """Whether it takes jobs."""
+        """Return whether it accepts jobs."""
         return self.alive and not self.draining and not self.told.get("refused")
 
     @property
     def state(self) -> str:
-        """In one word."""
+        """Return the state in words."""
         if not self.alive:
             return "Silent"
         if self.told.get("refused"):
@@ -69,12 +69,12 @@ class Worker:
 
     @property
     def curve(self) -> Sparkline | None:
-        """How busy it was in the last hour; None with less than two samples."""
+        """Return the utilisation of the last hour; None with fewer than two samples."""
         return drawn(self.hour)
 
     @property
     def hour_title(self) -> str:
-        """What the curve shows, in words."""
+        """Return a description of the curve."""
         return f"{'GPUs' if self.devices else 'CPU'} over the last hour, {self.mean:.0%} busy on average"
 
     @property
@@ -83,7 +83,7 @@ class Worker:
 
     @property
     def devices(self) -> list[dict[str, Any]]:
-        """Its GPUs: name and memory_gb; where it tells them `used` and `busy` (shares), `used_gb` and `celsius`."""
+        """Return its GPUs: name, memory_gb, and where reported `used` and `busy` (shares), `used_gb` and `celsius`."""
         names = {"busy": "gpu", "used": "gpu_memory", "celsius": "gpu_celsius"}
         beside = {one: self.told.get(name) or [] for one, name in names.items()}
         found = [
@@ -94,25 +94,25 @@ class Worker:
 
     @property
     def evaluates(self) -> list[str]:
-        """The benchmarks that it has, in words."""
+        """Return the titles of its installed benchmarks."""
         return [KNOWN[name].title for name in self.told.get("benchmarks") or () if name in KNOWN]
 
     @property
     def loads(self) -> list[tuple[str, float]]:
-        """What is busy, as shares of 0 to 1."""
+        """Return CPU and memory load as shares of 0 to 1."""
         found = [("CPU", self.told.get("cpu")), ("Memory", self.told.get("memory"))]
         return [(name, float(share)) for name, share in found if isinstance(share, int | float)]
 
 
 def drawn(hour: Collection[tuple[float, float]]) -> Sparkline | None:
-    """Idle at the bottom and busy at the top, whatever was between."""
+    """Return a sparkline with a fixed scale from idle to busy."""
     return Sparkline.of([share for _, share in hour], (0.0, 1.0)) if len(hour) > 1 else None
 
 
 def workers(organisation: Organisation | None = None) -> list[Worker] | None:
-    """Those heard of within a day, who serve a queue of jobs; None when the broker cannot be asked.
+    """Return job workers with a heartbeat within a day; None if the broker does not respond.
 
-    Of the machines that teams enrolled, those of this organisation alone; by default all.
+    Machines enrolled by teams are limited to this organisation; by default all are returned.
     """
     try:
         broker = message_broker.broker()
@@ -138,13 +138,13 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
 
 
 def machines(names: Iterable[str]) -> dict[str, Enrolment]:
-    """The enrolments of those of these workers that are machines of teams, by name."""
+    """Return the enrolments of the workers that are enrolled machines, by name."""
     numbers = [end for name in names if (end := name.rpartition("-")[2]).isdecimal() and len(end) < 10]
     return {one.worker: one for one in Enrolment.objects.filter(pk__in=map(int, numbers))}
 
 
 def queues_of(name: str, told: dict[str, Any]) -> tuple[str, ...]:
-    """The queues of jobs it serves: as it tells, or as its name says where it tells nothing."""
+    """Return the job queues it serves as reported, or according to its name if it reports none."""
     named = [name.partition("@")[0]] if "@" in name else []
     given = told.get("queues")
     return tuple(one for one in QUEUES if one in (given if isinstance(given, list) else named))
@@ -164,5 +164,5 @@ def jobs_by_worker() -> dict[str, list[Job]]:
 
 
 def serving(found: Iterable[Worker], queue: str) -> list[Worker]:
-    """Those that take jobs of a queue."""
+    """Return the workers that accept jobs of a queue."""
     return [one for one in found if one.takes and queue in one.queues]

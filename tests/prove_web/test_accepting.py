@@ -138,7 +138,7 @@ def test_a_server_or_a_tool_that_is_gone_is_named_and_nothing_else_breaks(projec
     drift = check(kept(project, replace(example, steps=steps, candidates=("send_telegram",)))).drift
     assert any("send_telegram" in text for text in drift)
     nonsense = replace(example, digests=())
-    assert "do not fit together" in check(kept(project, nonsense)).drift[0]
+    assert "are inconsistent" in check(kept(project, nonsense)).drift[0]
 
 
 def test_other_code_that_answers_the_same_is_no_drift_and_is_told(project: Project) -> None:

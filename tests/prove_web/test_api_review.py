@@ -273,8 +273,8 @@ class TestFixing:
             return f"{told['where']}: {told['error']}"
 
         call = start["calls"][0]
-        assert refused(turns=[*start["turns"], "More."]).startswith("body.turns: It has another number of turns")
-        assert refused(calls=[call | {"turn": 99}]).startswith("body.calls.0.turn: There")
+        assert refused(turns=[*start["turns"], "More."]).startswith("body.turns: The number of turns has changed")
+        assert refused(calls=[call | {"turn": 99}]).startswith("body.calls.0.turn: The conversation has")
         assert refused(calls=[call | {"tool": "no_such_tool"}]).startswith("body: ")
         assert refused(turns=["", *start["turns"][1:]]).startswith("body: ")
         assert refused(calls=[call | {"arguments": {"text": "x" * 30_000}}]).startswith("body.calls.0.arguments: ")

@@ -235,9 +235,9 @@ def test_a_file_that_comes_twice_is_refused(refused: Callable[..., str]) -> None
 
 def test_a_file_that_is_another_than_was_put_there_is_refused(refused: Callable[..., str]) -> None:
     put, found = member("files/a", b"what was"), member("files/a", b"what is!")
-    assert "files/a in the backup is not what was put there" in refused(about(), found, told(about(), put))
-    assert "files/a in the backup is not what was put there" in refused(about(), told(about(), put))
-    assert "files/a in the backup is not what was put there" in refused(about(), put, told(about()))
+    assert "files/a in the backup does not match its checksum" in refused(about(), found, told(about(), put))
+    assert "files/a in the backup does not match its checksum" in refused(about(), told(about(), put))
+    assert "files/a in the backup does not match its checksum" in refused(about(), put, told(about()))
 
 
 def test_a_backup_that_was_cut_short_is_refused(refused: Callable[..., str]) -> None:
@@ -255,9 +255,9 @@ def test_a_database_that_is_damaged_is_refused(refused: Callable[..., str]) -> N
     ("changed", "words"),
     [
         ({"format": 2}, "format 2"),
-        ({"data_version": 99}, "data of version 99"),
+        ({"data_version": 99}, "data version 99"),
         ({"migrations": [["live", "9999_later"]]}, "a newer version created this backup (its database has live.9999"),
-        ({"database": "postgresql"}, "of a postgresql database"),
+        ({"database": "postgresql"}, "a postgresql database"),
         ({"migrations": "none"}, "not a PROVE Studio backup"),
     ],
 )
@@ -274,7 +274,9 @@ def test_nothing_is_written_over(db: None, settings: Any, tmp_path: Path) -> Non
     (settings.PROVE_DATA / "results").write_text("of a year")
     file = packed(tmp_path / "site.tar.gz", about(), told(about()))
     before = file.read_bytes()
-    with pytest.raises(CommandError, match=r"data is not empty \(it has results\): set PROVE_DATA to an empty folder"):
+    with pytest.raises(
+        CommandError, match=r"data is not empty \(it contains results\): set PROVE_DATA to an empty folder"
+    ):
         call_command("restore", str(file))
     with pytest.raises(CommandError, match="already exists: choose another name"):
         call_command("backup", str(file))

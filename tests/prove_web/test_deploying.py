@@ -141,7 +141,7 @@ def test_the_port_of_a_program_can_be_chosen(settings: Any, monkeypatch: pytest.
     for name in ("web", "gateway"):
         command = wanted(name, "127.0.0.1", int(port)).command
         assert command[command.index("--port") + 1] == port
-    with pytest.raises(CommandError, match="writer listens on no port: leave out --port"):
+    with pytest.raises(CommandError, match="writer listens on no port: omit --port"):
         wanted("writer", "127.0.0.1", 8001)
     with pytest.raises(Refused, match="99999 is not a port: choose one from 1024 to 65535 with --port"):
         wanted("web", "127.0.0.1", 99999)

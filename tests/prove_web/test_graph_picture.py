@@ -285,7 +285,7 @@ def test_a_chain_that_is_none_is_refused_in_words(
 ) -> None:
     fields = {"chain": chain, "train": "50", "held_out": "10", "candidates": "8", "seed": "1"}
     answer = as_user(mary).post(reverse("dataset-new", args=project.path), fields)
-    assert answer.status_code == 422 and "A chain has 2 to 5 tools" in answer.content.decode()
+    assert answer.status_code == 422 and "A chain has 2 to 5 known tools" in answer.content.decode()
     assert "<script>" not in answer.content.decode().replace("<script src", "") or chain[0] != "<"
 
 

@@ -27,9 +27,9 @@ def with_graph(settings: Any, tmp_path: Path, graph_folder: Path) -> None:
 
 def test_a_forecast_draws_a_few_and_tells_of_all(with_graph: None) -> None:
     told = forecast(SPEC)
-    assert 0 < told.trial.drawn <= 24 and told.kept == round(220 * told.trial.kept)
+    assert 0 < told.trial.drawn <= 24 and told.conversations == round(220 * told.trial.yield_rate)
     assert told.seconds == pytest.approx(220 * told.trial.each / told.cores)
-    assert 0 < told.about_each <= told.kept and told.trial.again is None
+    assert 0 < told.about_each <= told.conversations and told.trial.again is None
     assert all(one.world.servers == ("email",) for one in told.trial.examples)
 
 
@@ -37,13 +37,13 @@ def test_a_forecast_about_some_tools_shows_conversations_about_them(with_graph: 
     told = forecast({**SPEC, "tools": ["send_email"]})
     chains = [{call.name for step in one.steps for call in step.calls} for one in told.trial.examples if one.steps]
     assert chains and all("send_email" in chain for chain in chains if len(chain) > 1)
-    assert told.about_each == told.kept
+    assert told.about_each == told.conversations
 
 
 def test_a_recipe_gives_exactly_as_many_as_it_says(with_graph: None) -> None:
     told = forecast({"recipe": "100"})
     plan = PLANS["100"]
-    assert told.exact and told.kept == sum(plan.train.values()) + sum(plan.held_out.values())
+    assert told.exact and told.conversations == sum(plan.train.values()) + sum(plan.held_out.values())
     assert told.trial.again is not None and told.trial.each == told.trial.again / told.trial.drawn, "worlds are shared"
 
 

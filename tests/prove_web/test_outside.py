@@ -135,7 +135,9 @@ def test_a_silent_run_is_lost_and_goes_on_once_it_is_heard_of(api: Client) -> No
     run = made(api, silent_after_s=120)
     assert silent(run, 100).state == State.RUNNING
     job = silent(run, 121)
-    assert job.state == State.LOST and "not been heard of for 121 seconds" in job.error and job.attempt == 1
+    assert (
+        job.state == State.LOST and "No heartbeat from the training program for 121 s" in job.error and job.attempt == 1
+    )
     assert tell(api, run)["state"] == "running"
     assert Job.objects.get(pk=run.job_id).error == ""
 

@@ -106,8 +106,8 @@ def test_a_share_of_the_trace_that_moves_is_told_as_it_stood_at_the_step(project
         ({"coverage": 0}, "Without coverage"),
         ({"beta": 0.0}, "Flat budget"),
         ({"form": "trace_state", "tau": 0.9, "tau_end": 0.1}, "From trace to final state over the run"),
-        ({"form": "trace_state", "validity": 0.1, "tau": 0.7}, "Trace and final state with share of the trace 0.7"),
-        ({"repeats": 0.2, "name": 0.3}, "The paper's with name 0.3, cost of repeats 0.2"),
+        ({"form": "trace_state", "validity": 0.1, "tau": 0.7}, "Trace and final state with trace weight 0.7"),
+        ({"repeats": 0.2, "name": 0.3}, "The paper's with name 0.3, repeat penalty 0.2"),
         ({"coverag": 1}, "The reward is invalid: there is no coverag"),
     ],
 )
@@ -140,8 +140,8 @@ def folder(settings: LazySettings, tmp_path: Path) -> None:
             "ledger",
         ),
         ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "not part of this run"), "ledger"),
-        ({"form": "final_state", "repeats": 0.5}, ("Final state with cost of repeats 0.5", "Repeats"), "ledger"),
-        ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "not part of this run"),
+        ({"form": "final_state", "repeats": 0.5}, ("Final state with repeat penalty 0.5", "Repeats"), "ledger"),
+        ({"repeats": 0.5}, ("repeat penalty 0.5", "Points by call", "Repeats"), "not part of this run"),
         ({"coverage": 0}, ("Without coverage", "Points by call"), "Reward component table"),
     ],
 )

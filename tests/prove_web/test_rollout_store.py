@@ -199,7 +199,7 @@ def test_a_run_says_that_its_rollouts_wait_for_the_storage(run: Run, victors: Cl
     keep_rollouts(run, 4, [good(chain()), lazy(chain())])
     at = {"job": run.job, "attempt": 1, "kind": "storage", "at": "2026-01-02T03:04:05+00:00"}
     JobEvent.objects.create(seq=1, data={"waiting": 3, "error": "The storage did not answer."}, **at)
-    assert "3 files of rollouts wait" in text_of(victors, page)
+    assert "3 rollout files not uploaded yet" in text_of(victors, page)
     JobEvent.objects.create(seq=2, data={"waiting": 0, "error": ""}, **at)
     assert "files of rollouts wait" not in text_of(victors, page)
 

@@ -195,9 +195,9 @@ def test_the_ledger_names_the_call_that_lost(run: Run, victors: Client) -> None:
     validity, coverage, _, name, arguments = line.entries
     assert (line.call, line.title, line.step) == (1, "no_such_tool", None)
     assert (validity.earned, coverage, name.earned, arguments) == (0, None, 0, None)
-    assert validity.lost == pytest.approx(0.5 / len(made.calls)) and "none of the candidate tools" in validity.why
+    assert validity.lost == pytest.approx(0.5 / len(made.calls)) and "not one of the candidate tools" in validity.why
     keep_rollouts(run, STEP, [made, made])
-    assert "none of the candidate tools" in read(victors, page(run, 1))
+    assert "not one of the candidate tools" in read(victors, page(run, 1))
 
 
 def test_missed_steps_are_lines_of_the_ledger() -> None:

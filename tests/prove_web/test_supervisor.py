@@ -157,7 +157,7 @@ def test_the_echo_of_the_first_ctrl_c_is_no_second(supervisor: Supervisor) -> No
     for _ in range(2):
         supervisor.on_signal(signal.SIGINT, None)
     assert supervisor.stopping and not supervisor.insisted
-    supervisor.stopping_at -= 2 * ECHO
+    supervisor.asked_at -= 2 * ECHO
     supervisor.on_signal(signal.SIGTERM, None)
     assert not supervisor.insisted
     supervisor.on_signal(signal.SIGINT, None)
@@ -225,7 +225,7 @@ def test_a_program_that_died_is_started_again(supervisor: Supervisor, monkeypatc
 def test_a_program_that_cannot_live_is_given_up_with_its_last_words(supervisor: Supervisor, monkeypatch) -> None:
     monkeypatch.setattr(process, "FIRST_DELAY", 0.01)
     supervisor.start(program("raise SystemExit('no such module: torch')"))
-    with pytest.raises(Refused, match=r"exit code 1, the 5th time within a minute.* last words: no such module: torch"):
+    with pytest.raises(Refused, match=r"exit code 1, the 5th time within a minute.* output: no such module: torch"):
         supervisor.run()
 
 
@@ -396,7 +396,11 @@ def test_what_is_stopped_on_purpose_stays_stopped_until_somebody_wants_it_again(
     turns_until(supervisor, lambda: not kept.alive)
     for _ in range(5):
         supervisor.turn()
-    assert not kept.alive and "kept       | is stopped" in shown(supervisor) and "starts again" not in shown(supervisor)
+    assert (
+        not kept.alive
+        and "kept       | stopped by request" in shown(supervisor)
+        and "starts again" not in shown(supervisor)
+    )
     stopped.unlink()
     turns_until(supervisor, lambda: kept.alive)
     assert kept.child.pid != first and not kept.deaths

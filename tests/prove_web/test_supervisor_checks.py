@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_made_private_is_refused(tmp_path: Path, monkeyp
 
     tmp_path.chmod(0o755)
     monkeypatch.setattr(Path, "chmod", refuse)
-    with pytest.raises(Refused, match=r"open to other users, and cannot be made private \(Operation not permitted\)"):
+    with pytest.raises(Refused, match=r"open to other users and cannot be made private \(Operation not permitted\)"):
         checks.data_folder(tmp_path)
 
 

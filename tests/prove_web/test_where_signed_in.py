@@ -33,9 +33,9 @@ def test_the_page_lists_every_browser_with_its_address(bob: User, project: Proje
     browser(SAFARI, "192.0.2.7")
     here = browser(FIREFOX)
     page = here.get(reverse("account-sessions")).content.decode()
-    for told in ("Firefox on Linux", "Safari on an iPhone", "192.0.2.7", "192.0.2.1", "this one"):
+    for told in ("Firefox on Linux", "Safari on an iPhone", "192.0.2.7", "192.0.2.1", "this browser"):
         assert told in page
-    assert "In 2 browsers" in here.get(reverse("account")).content.decode()
+    assert "2 browsers, including this one" in here.get(reverse("account")).content.decode()
 
 
 def test_one_browser_or_all_others_are_signed_out_from_here(bob: User, project: Project) -> None:
@@ -70,7 +70,7 @@ def test_a_new_password_signs_the_others_out(bob: User, project: Project) -> Non
     assert here.post(reverse("password"), form).status_code == 302
     assert signed_in(here, project) and not signed_in(other, project)
     page = here.get(reverse("account-sessions")).content.decode()
-    assert "Firefox" in page and "Safari" not in page and "this one" in page
+    assert "Firefox" in page and "Safari" not in page and "this browser" in page
 
 
 def test_a_password_that_the_operator_sets_ends_what_is_listed(bob: User, project: Project) -> None:

@@ -189,12 +189,12 @@ def test_a_job_whose_worker_fell_silent_waits_again_and_says_why(
     assert (fresh(job).state, job.attempt) == (State.QUEUED, 2)
     assert "No heartbeat from the worker for 0 seconds." in str(advice(job))
     for address in (job.run.get_absolute_url(), job.get_absolute_url()):
-        assert "The worker has not been heard of" in alices.get(address).content.decode(), address
+        assert "No heartbeat from the worker" in alices.get(address).content.decode(), address
     machine.next()
     machine.ask("tell", job=str(job.pk), attempt=2, events=[event(1, "started", host="far")])
     now, before = attempts(fresh(job))
     assert (before.number, before.state, now.number) == (1, "lost", 2)
-    assert before.error.startswith("The worker has not been heard of")
+    assert before.error.startswith("No heartbeat from the worker")
     late = machine.ask("tell", job=str(job.pk), attempt=1, events=[event(3, "started")]).json()
     assert late["attempt"] == 2, "it hears that another is at it"
 

@@ -1,4 +1,4 @@
-"""The open alerts of a run, for the pages that show one."""
+"""Template tag for the open alerts of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 4
 
 @register.inclusion_tag("alerts/of_run.html")
 def alerts_of(run: Run) -> dict[str, Any]:
-    """The newest open ones, and whether there are more."""
+    """Return the newest open alerts, and whether there are more."""
     rows = Alert.objects.filter(run=run).state(Alert.State.OPEN).select_related("rule")
     found = list(rows[: SHOWN + 1])
     for one in found:

@@ -1,4 +1,4 @@
-"""How the pages of evaluations write numbers; `{% load evaluations %}`."""
+"""Template filters of evaluation pages; `{% load evaluations %}`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SMALL = 0.001
 
 @register.filter
 def p_value(p: float) -> str:
-    """`= 0.012`; what is smaller than a thousandth only says so."""
+    """Format a p-value as `= 0.012`, or `< 0.001` below that."""
     return f"< {SMALL}" if p < SMALL else f"= {p:.3f}"
 
 
 @register.filter
 def of(found: Mapping[str, Any], key: str) -> Any:
-    """What a mapping has under a name; None where it has nothing."""
+    """Return the value of a key; None if missing."""
     return found.get(key)

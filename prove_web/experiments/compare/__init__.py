@@ -1,1 +1,1 @@
-"""Runs side by side: curves, results, components, tools and configurations, and what they do differently."""
+"""Run comparison: curves, results, reward components, tools, configurations and behaviour."""

@@ -1,4 +1,4 @@
-"""Curves of several runs as one: their mean at each step, and a band around it."""
+"""Aggregation of several runs' curves into a mean per step with a band around it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Curve:
-    """Values by step, the steps rising."""
+    """Values by step, in ascending step order."""
 
     steps: Sequence[int]
     values: Sequence[float]
@@ -21,7 +21,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Band:
-    """Of several curves at each step of `steps`: the mean, the ends around it, and of how many curves these are.
+    """Mean, lower and upper end and number of curves at each step of `steps`.
 
     `low` and `high` are None where fewer than two curves reach a step.
     """
@@ -33,15 +33,15 @@ class Band:
     count: list[int]
 
     def mean_at(self, steps: Sequence[int]) -> list[float]:
-        """The mean at other steps, as a straight line between its own."""
+        """Return the mean at other steps by linear interpolation."""
         found: list[float] = np.interp(steps, self.steps, self.mean).tolist()
         return found
 
 
 def aligned(curves: Sequence[Curve]) -> tuple[list[int], np.ndarray]:
-    """All steps of any of the curves, and a row per curve with its values there.
+    """Return the union of all steps, and one row per curve with its values at these steps.
 
-    Between two of its own steps a curve is a straight line; before its first and after its last it is nan.
+    Values between a curve's own steps are interpolated linearly; before its first and after its last step they are NaN.
     """
     steps = sorted({step for curve in curves for step in curve.steps})
     rows = [np.interp(steps, curve.steps, curve.values, left=np.nan, right=np.nan) for curve in curves if curve.steps]
@@ -49,7 +49,7 @@ def aligned(curves: Sequence[Curve]) -> tuple[list[int], np.ndarray]:
 
 
 def band(curves: Sequence[Curve], kind: str = "sd") -> Band:
-    """The mean of the curves that reach a step; the band is one of KINDS, of a sample of them."""
+    """Return the mean of the curves that reach each step, with a sample-based band of the given kind (one of KINDS)."""
     steps, rows = aligned(curves)
     if not steps:
         return Band([], [], [], [], [])
@@ -70,13 +70,13 @@ def band(curves: Sequence[Curve], kind: str = "sd") -> Band:
 def ends(
     rows: np.ndarray, there: np.ndarray, count: np.ndarray, mean: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the band begins and ends at each step; what it says of a single curve is not used."""
+    """Return the lower and upper end of the band at each step; the caller ignores values of a single curve."""
     if kind == "range":
         return np.where(there, rows, np.inf).min(axis=0), np.where(there, rows, -np.inf).max(axis=0)
     freedom = np.maximum(count - 1, 1)
     spread = np.sqrt((np.where(there, rows - mean, 0.0) ** 2).sum(axis=0) / freedom)
     if kind == "ci":
-        from scipy.stats import t  # half a second that only these bands pay
+        from scipy.stats import t  # the import takes 0.5 s
 
         spread = spread / np.sqrt(count) * t.ppf((1 + CONFIDENCE) / 2, freedom)
     return mean - spread, mean + spread

@@ -1,4 +1,4 @@
-"""What two policies do differently on the same conversations: which flipped, and where their calls part."""
+"""Behaviour comparison of two policies on the same conversations: flipped outcomes and first differing calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """One conversation under both; `parting` is the position of the first call that differs, None where none does."""
+    """One conversation under both policies; `parting` is the index of the first differing call, or None."""
 
     first: Attempt
     second: Attempt
@@ -48,17 +48,17 @@ class Pair:
 
     @property
     def length(self) -> str:
-        """Of LENGTHS, by the most calls that either makes."""
+        """Return the key in LENGTHS for the larger of the two call counts."""
         return str(min(LONGEST, max(len(self.first.calls), len(self.second.calls))))
 
     @property
     def place(self) -> int | None:
-        """The parting, from 1."""
+        """Return the position of the first differing call, counted from 1."""
         return None if self.parting is None else self.parting + 1
 
     @property
     def calls(self) -> tuple[Call | None, Call | None]:
-        """The two calls at which they part; None of one that makes no more."""
+        """Return the two calls at the first difference; None for a side that has no call there."""
         return call_at(self.first, self.parting), call_at(self.second, self.parting)
 
 
@@ -67,7 +67,7 @@ def call_at(one: Attempt, at: int | None) -> Call | None:
 
 
 def pairs(first: Mapping[str, Attempt], second: Mapping[str, Attempt]) -> list[Pair]:
-    """Conversations that both had: flips first, then those whose calls part, the earliest first; then by name."""
+    """Return the conversations of both: flips first, then those with differing calls, earliest first, then by name."""
     both = first.keys() & second.keys()
     found = [Pair(first[key], second[key], parted(first[key].calls, second[key].calls)) for key in both]
     return sorted(found, key=order)
@@ -80,7 +80,11 @@ def order(pair: Pair) -> tuple[int, bool, int, int, str]:
 
 @dataclass(frozen=True)
 class Filter:
-    """What is shown: a kind or "flipped", those that part alone, a tool that either calls, a length; "" is any."""
+    """The list filter; "" is any.
+
+    `kind` is of KINDS or "flipped", `tool` is one that either side calls, and `apart` shows only pairs whose calls
+    differ.
+    """
 
     kind: str = ""
     tool: str = ""

@@ -1,4 +1,4 @@
-"""Pages of what two policies do differently: the list of conversations, and one of them under both."""
+"""Pages that compare the behaviour of two policies: the list of conversations, and one conversation side by side."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ from .eval_rollouts import RolloutsUnavailable, rollout_at
 from .sources import Side, offered, require_alike, side_of
 
 ROWS = 50
-BENCHMARK = "worlds"  # what two runs are evaluated on where their own rollouts cannot be read
+BENCHMARK = "worlds"  # suggested benchmark where the runs' own rollouts cannot be read
 
 
 @in_project(Action.VIEW)
 @require_safe
 def run_behaviour(request: ProjectRequest) -> HttpResponse:
-    """`?a=run-3&b=run-7`, and `kind`, `tool`, `length`, `apart=1`, `page` narrow what is listed."""
+    """Show the list of conversations.
+
+    `?a=run-3&b=run-7` names the two sides; `kind`, `tool`, `length`, `apart=1` and `page` narrow the list.
+    """
     names = [request.GET.get(name, "") for name in ("a", "b")]
     context: dict[str, Any] = {"offered": offered(request.project), "names": names}
     if not all(names):
@@ -75,7 +78,7 @@ def listed(found: list[Pair], query: QueryDict) -> dict[str, Any]:
 
 
 def instead(project: Project, first: Side, second: Side) -> dict[str, Any]:
-    """Where two runs cannot be read: their evaluations that compare, newest first, and where to launch two."""
+    """Return alternatives for two unreadable runs: comparable evaluations, newest first, and links to launch two."""
     if first.run is None or second.run is None:
         return {}
     rows = Evaluation.objects.filter(run__in=[first.run.pk, second.run.pk], job__state=State.DONE).select_related("run")
@@ -98,7 +101,7 @@ def instead(project: Project, first: Side, second: Side) -> dict[str, Any]:
 @in_project(Action.VIEW)
 @require_safe
 def run_beside(request: ProjectRequest) -> HttpResponse:
-    """`?a=run-3&b=run-7&item=`: one held-out conversation of two runs; without an item, the list of all."""
+    """Show one held-out conversation of two runs (`?a=run-3&b=run-7&item=`); without an item, redirect to the list."""
     if not request.GET.get("item"):
         return redirect(f"{reverse('run-behaviour', args=[*request.project.path])}?{request.GET.urlencode()}")
     first, second = (side_of(request.project, request.GET.get(name, "")) for name in ("a", "b"))
@@ -124,7 +127,7 @@ def key_after(found: list[Pair], at: int) -> str:
 
 
 def build_side_context(side: Side, pair: Pair, key: str) -> dict[str, Any]:
-    """One side with its conversation, the call at which they part marked. Raises NotKept."""
+    """Return the context of one side, with the first differing call marked. Raises RolloutsUnavailable."""
     assert side.run is not None
     one = pair.first if key == "a-" else pair.second
     rollout = rollout_at(side.run, side.when, "greedy", one.line)

@@ -1,4 +1,4 @@
-"""Reward components and tools of runs, and how each differs from the baseline's, the largest difference first."""
+"""Reward components and tools of runs with their differences from the baseline, largest first."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..tools import count, server_of
 from .curves import number
 
 TENTH = 10
-MOST_STEPS = 50  # of the newest tenth of a run's steps, that are counted
-SHOWN = 25  # tools, until all are asked for
+MOST_STEPS = 50  # upper limit on the newest tenth of a run's steps
+SHOWN = 25  # tools shown until the user asks for all
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value and its difference to the baseline's; None where it is not known of one of them. `heat` is 0 to 1.
+    """A value and its difference from the baseline's, None where either is unknown. `heat` is 0 to 1.
 
-    `tone` is even unless the difference is known to be beyond chance.
+    `tone` is even unless the 95 % interval of the difference excludes 0.
     """
 
     value: float | None
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One component or tool, a cell per run; `size` is its largest difference."""
+    """One component or tool with a cell per run; `size` is its largest difference."""
 
     name: str
     server: str
@@ -53,14 +53,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Parts:
-    """Components, the largest difference first; `held_out` says whether they are of the final evaluation."""
+    """Reward components, largest difference first; `held_out` says whether they come from the final evaluation."""
 
     rows: list[Row]
     held_out: bool
 
 
 def components(runs: Sequence[Run], base: Run | None) -> Parts:
-    """Of the final evaluation if all have one, else of the newest tenth of each run's steps."""
+    """Return the components of the final evaluations, or, unless all runs have one, of their newest tenth of steps."""
     told: dict[int, Mapping[str, Any]] = {run.pk: final_means(run) for run in runs}
     held_out = bool(runs) and all(told.values())
     if not held_out:
@@ -74,7 +74,7 @@ def components(runs: Sequence[Run], base: Run | None) -> Parts:
 
 
 def apart(row: Row, runs: Sequence[Run], base: Run | None) -> Row:
-    """The row without the differences of runs that were scored by another reward than the baseline."""
+    """Return the row without differences of runs whose reward definition is not the baseline's."""
     pairs = zip(row.cells, runs, strict=True)
     return replace(row, cells=tuple(one if same_reward(run, base) else replace(one, delta=None) for one, run in pairs))
 
@@ -85,7 +85,10 @@ def final_means(run: Run) -> Mapping[str, Any]:
 
 
 def newest(runs: Sequence[Run]) -> Any:
-    """The points of the newest tenth of each run's steps, at most MOST_STEPS; two queries with what is asked of it."""
+    """Return the points of the newest tenth of each run's steps, at most MOST_STEPS.
+
+    Two queries with the caller's own.
+    """
     keys = [run.pk for run in runs]
     ends = Point.objects.filter(run__in=keys).order_by().values("run").annotate(m=Max("step"))
     wanted = Q(pk__in=[])
@@ -96,7 +99,7 @@ def newest(runs: Sequence[Run]) -> Any:
 
 @dataclass(frozen=True)
 class Tools:
-    """`rates` are of failing calls, `calls` by step; of `steps` steps by run."""
+    """Failure rates per call, calls per step, and the number of steps counted by run number."""
 
     rates: list[Row]
     calls: list[Row]
@@ -108,7 +111,7 @@ class Tools:
 
 
 def tools(runs: Sequence[Run], base: Run | None) -> Tools:
-    """Of the newest tenth of each run's steps."""
+    """Return the tool statistics of the newest tenth of each run's steps."""
     told: dict[int, list[Any]] = {run.pk: [] for run in runs}
     for run, made in newest(runs).filter(metrics__has_key=TOOLS).values_list("run", f"metrics__{TOOLS}"):
         told[run].append(made)
@@ -136,7 +139,7 @@ def tools(runs: Sequence[Run], base: Run | None) -> Tools:
 
 
 def toned(row: Row, differences: Sequence[Difference | None]) -> Row:
-    """The row of a rate of failures, each difference coloured where it is beyond chance."""
+    """Return a failure-rate row, each difference coloured where its interval excludes 0."""
     pairs = zip(row.cells, differences, strict=True)
     return replace(row, cells=tuple(replace(cell, tone=one.tone("less")) if one else cell for cell, one in pairs))
 
@@ -167,7 +170,7 @@ def row(
 
 
 def ordered(rows: Sequence[Row]) -> list[Row]:
-    """The largest difference first, with the heat of each beside the largest of all."""
+    """Return the rows, largest difference first, with each cell's heat relative to the largest difference."""
     most = max((one.size for one in rows), default=0.0) or 1.0
     heated = [
         Row(

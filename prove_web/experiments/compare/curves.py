@@ -1,6 +1,6 @@
-"""The curves of several runs in a few questions to the database, whatever their number and length.
+"""Curves of several runs, loaded in a constant number of queries.
 
-Where there are more steps than a chart can show, a point is the mean over as many steps as it takes, by the database.
+Where there are more steps than a chart can show, the database averages each bucket of steps into one point.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .aggregate import Curve, band
 from .groups import Group, alone, groups
 from .params import HELD_OUT, Chosen, offered
 
-MOST_POINTS = 20_000  # of all runs together, of each metric
+MOST_POINTS = 20_000  # of all runs together, per metric
 TABLES: dict[Source, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the steps of a run lie on the other axes: tokens and seconds so far, None of a run that does not count."""
+    """Cumulative tokens and seconds at each step of a run; None where the run does not record them."""
 
     steps: list[int]
     tokens: list[float] | None
@@ -46,7 +46,7 @@ class Places:
 
 @dataclass(frozen=True)
 class CurveData:
-    """What the runs told: by run and metric a curve, and by run its places; a point is the mean over `every` steps."""
+    """Curves by run and metric, and axis positions by run; a point is the mean over `every` steps."""
 
     curves: dict[tuple[int, str], Curve]
     places: dict[int, Places]
@@ -54,7 +54,7 @@ class CurveData:
 
 
 def read(runs: Sequence[Run], metrics: Sequence[str], first: int = 0, last: int | None = None) -> CurveData:
-    """The metrics as the address names them; at most three queries."""
+    """Load the metrics by their query-parameter names, in at most three queries."""
     keys = [run.pk for run in runs]
     every = stride(keys, first, last)
     curves: dict[tuple[int, str], Curve] = {}
@@ -79,7 +79,7 @@ def bare(name: str) -> str:
 
 
 def stride(keys: Sequence[int], first: int, last: int | None) -> int:
-    """Over how many steps a point is the mean, so that all runs together have no more than MOST_POINTS."""
+    """Return the number of steps to average per point so that all runs together have at most MOST_POINTS."""
     ends = (
         Point.objects.filter(run__in=keys).order_by().values("run").annotate(m=Max("step")).values_list("m", flat=True)
     )
@@ -114,10 +114,10 @@ def placed(lines: Sequence[dict[str, Any]]) -> Places:
 
 
 def drawn(asked: Chosen, first: int = 0, last: int | None = None) -> dict[str, Any]:
-    """What the browser draws: of each metric its lines, a line per run, or per group with a band.
+    """Return the chart data for the browser: the lines of each metric, one per run, or one per group with a band.
 
-    A line is {"name", "colour", "runs", "step", "x", "y"} and, of several runs, "low", "high" and "count"; lines of
-    runs that do not count what the axis is in are left out, and `left_out` has the numbers of these runs.
+    A line is {"name", "colour", "runs", "step", "x", "y"} and, for several runs, "low", "high" and "count". Lines of
+    runs that do not record the axis quantity are omitted, and `left_out` has the numbers of these runs.
     """
     told = read(asked.runs, asked.metrics, first, last)
     lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
@@ -142,7 +142,7 @@ def described(chart: Any, title: str) -> dict[str, Any]:
 
 
 def drawn_of(lot: Group, name: str, told: CurveData, asked: Chosen) -> dict[str, Any] | None:
-    """The line of a group; None where none of its runs told the metric, or has a place on the axis."""
+    """Return the line of a group; None where no run has both the metric and a position on the axis."""
     members = [run for run in lot.runs if told.curves[run.pk, name].steps]
     members = [run for run in members if told.places[run.pk].of(asked.axis, []) is not None]
     if not members:
@@ -156,7 +156,7 @@ def drawn_of(lot: Group, name: str, told: CurveData, asked: Chosen) -> dict[str,
 
 
 def along(members: Sequence[Run], told: CurveData, axis: str, steps: list[int]) -> list[float]:
-    """Where the steps lie: of several runs at the mean of their places, of those that reach the step."""
+    """Return the axis positions of the steps, averaged over the runs that reach each step."""
     if axis == "step":
         return list(steps)
     ways = [told.places[run.pk] for run in members]

@@ -1,4 +1,4 @@
-"""The configurations of runs, field by field, and in which of them they differ."""
+"""Configurations of runs, field by field, and the fields in which they differ."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..outside import limits as outside
 from ..reward_fields import as_fields
 from .params import MADE
 
-Settings = dict[str, str]  # by the names of the form's fields, as text
-SHORT = 12  # letters of a digest
+Settings = dict[str, str]  # by form field name, as text
+SHORT = 12  # characters of a digest
 DIGESTS = ("content", "servers", "schemas", "code")
 BEYOND = {"dataset": "Dataset", "kind": "Kind", "policy": "Initial policy"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """A setting with a value per run, "" where a run does not have it; `odd` says which are not the baseline's."""
+    """A setting with one value per run, "" where a run lacks it; `odd` marks values that differ from the baseline's."""
 
     name: str
     label: str
@@ -39,7 +39,7 @@ class Field:
 
 
 def settings_of(run: Run) -> Settings:
-    """All settings of a run, the usual ones included; those that its kind does not have are left out."""
+    """Return all settings of a run including defaults; settings that its kind does not have are omitted."""
     if run.kind == RunKind.OUTSIDE:
         given = outside.settings(get_logged_config(run))
         return {"kind": run.get_kind_display(), **{name: as_text(value) for name, value in given.items()}}
@@ -60,7 +60,7 @@ def label(name: str) -> str:
 
 
 def fields(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
-    """Every setting that a run of them has, what comes first in the launch form first."""
+    """Return every setting that any of the runs has, in the order of the launch form."""
     told = [settings_of(run) for run in runs]
     known = ["dataset", "kind", "policy", *RunForm.base_fields]
     names = dict.fromkeys(name for one in told for name in one)
@@ -74,7 +74,7 @@ def field(name: str, words: str, values: Sequence[str], runs: Sequence[Run], bas
 
 
 def environments(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
-    """What each run's data was made by and with: code, tools and teacher, as its data set's manifest tells."""
+    """Return how each run's dataset was made (code, tools and teacher) according to the dataset manifest."""
     found = []
     for name, words in MADE.items():
         values = [plain(getattr(run, f"made_{name}", None)) for run in runs]

@@ -1,4 +1,4 @@
-"""Where two sequences part."""
+"""Divergence of two sequences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ NOTHING = object()
 
 
 def parted(first: Sequence[Any], second: Sequence[Any]) -> int | None:
-    """The first position at which they differ, or that only one of them has; None where they are equal."""
+    """Return the first index at which they differ, or the length of the shorter one; None where they are equal."""
     pairs = enumerate(zip_longest(first, second, fillvalue=NOTHING))
     return next((position for position, (one, other) in pairs if one != other), None)

@@ -1,6 +1,6 @@
-"""The rollouts that the evaluation at the end of a run left, in short: how each held-out conversation went.
+"""Summaries of the rollouts of a run's final held-out evaluation.
 
-They lie in the folder of the run's job, so only a machine that shares the data folder with the worker has them.
+The files lie in the folder of the run's job, so only a machine that shares the worker's data folder can read them.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from ..models import Run
 
 Side = Literal["before", "after"]
 Mode = Literal["sampled", "greedy"]
-Call = tuple[str, str]  # a tool and its arguments as text, equal for equal arguments
+Call = tuple[str, str]  # tool name and canonical JSON of the arguments
 NAME = "rollouts.jsonl"
-LARGEST = 256_000_000  # bytes of a file that is read for a page
-FILES = 48  # that are kept in memory, in short
+LARGEST = 256_000_000  # bytes; larger files are not read for a page
+FILES = 48  # file summaries cached in memory
 
 
 class RolloutsUnavailable(Exception):
-    """Held-out rollouts that cannot be read here; says why and what to do."""
+    """Error for held-out rollouts that cannot be read here; says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Short:
-    """One rollout of one conversation: line `line` of its file, from 0. `total` is None where nothing scored it, and
-    `goal_success` where it was not measured."""
+    """Summary of one rollout; `line` is its line in the file, from 0.
+
+    `total` is None where it was not scored, and `goal_success` where it was not measured.
+    """
 
     example: str
     line: int
@@ -48,7 +50,7 @@ def path_of(run: Run, side: Side, mode: Mode) -> Path:
 
 
 def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
-    """In the order of the file: those of one example lie together. Raises NotKept."""
+    """Return the summaries in file order, where rollouts of one example are adjacent. Raises RolloutsUnavailable."""
     path = path_of(run, side, mode)
     try:
         about = path.stat()
@@ -100,7 +102,7 @@ def calls_of(rollout: Rollout) -> tuple[Call, ...]:
 
 
 def rollout_at(run: Run, side: Side, mode: Mode, line: int) -> Rollout:
-    """Raises NotKept."""
+    """Load the rollout at one line of the file. Raises RolloutsUnavailable."""
     path = path_of(run, side, mode)
     try:
         with path.open("rb") as file:

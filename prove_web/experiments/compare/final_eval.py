@@ -1,4 +1,4 @@
-"""What runs came to on held-out worlds: each against its own start, and paired with the baseline by conversation."""
+"""Final held-out evaluations of runs: each against its own start, and paired with the baseline by conversation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .eval_rollouts import RolloutsUnavailable, shorts
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference over the conversations that both were measured on, its 95 % interval, and their number.
+    """The mean difference over the common conversations, its 95 % interval, and their number.
 
-    The places are those in a picture 100 wide that all differences of a table share.
+    The x positions are on a scale of 0 to 100 that all differences of a table share.
     """
 
     value: float
@@ -42,9 +42,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Final:
-    """A run's held-out reward before and after, its gain, and its difference to the baseline or `why` it has none.
+    """A run's held-out reward before and after training, its gain, and its difference from the baseline.
 
-    `goals` is the share of its sampled rollouts after training that reached the goal, None where that is not known.
+    `why` says why there is no difference. `goals` is the share of its sampled rollouts after training that reached the
+    goal, None where unknown.
     """
 
     run: Run
@@ -78,7 +79,7 @@ def final(run: Run, base: Run | None) -> Final:
 
 
 def goal_share(run: Run) -> float | None:
-    """Return the share of the sampled rollouts after training that reached the goal; None where nobody measured it."""
+    """Return the share of sampled rollouts after training that reached the goal; None where it was not measured."""
     try:
         found = [one.goal_success for one in shorts(run, "after", "sampled") if one.goal_success is not None]
     except RolloutsUnavailable:
@@ -87,7 +88,7 @@ def goal_share(run: Run) -> float | None:
 
 
 def paired(run: Run, base: Run) -> Difference:
-    """Of the mean reward of each conversation, sampled after training. Raises NotKept."""
+    """Return the difference of mean reward per conversation, sampled after training. Raises RolloutsUnavailable."""
     first, second = (totals(one) for one in (base, run))
     both = sorted(first.keys() & second.keys())
     if not both:
@@ -101,7 +102,7 @@ def paired(run: Run, base: Run) -> Difference:
 
 
 def totals(run: Run) -> dict[str, float]:
-    """The mean reward of each conversation, over those of its rollouts that were scored. Raises NotKept."""
+    """Return the mean reward of each conversation over its scored rollouts. Raises RolloutsUnavailable."""
     found: dict[str, list[float]] = {}
     for one in shorts(run, "after", "sampled"):
         if one.total is not None:

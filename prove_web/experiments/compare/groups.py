@@ -1,4 +1,4 @@
-"""Runs that differ by their seed alone, as one."""
+"""Groups of runs that differ only by seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED, PRESET = "seed", "reward_preset"
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one configuration; `number` counts the groups from 0, `title` says what is its own among them."""
+    """Runs of one configuration; `number` counts groups from 0, `title` names the settings that distinguish it."""
 
     number: int
     title: str
@@ -23,7 +23,7 @@ class Group:
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """In the order of their first runs."""
+    """Return the groups in the order of their first runs."""
     found: dict[str, list[Run]] = {}
     told = {run.pk: without_seed(settings_of(run)) for run in runs}
     for run in runs:
@@ -50,7 +50,7 @@ def collect_names(settings: Sequence[Settings]) -> list[str]:
 
 
 def title(members: Sequence[Run], settings: Settings, apart: Sequence[str]) -> str:
-    """The run's own name where it is alone, else what sets the group apart and how many seeds it has."""
+    """Return the run's own name for a single run, else the distinguishing settings and the number of seeds."""
     if len(members) == 1:
         return f"Run {members[0].number}, {members[0].name}"
     words = ", ".join(f"{label(name)} {settings.get(name, '')}".strip() for name in apart[:3]) or members[0].name

@@ -1,4 +1,4 @@
-"""Runs on the benchmarks that they were evaluated on, each paired with the baseline's evaluation task by task."""
+"""Benchmark results of runs, each paired with the baseline's evaluation task by task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Scored:
-    """A run's newest evaluation on a benchmark, or none; its difference to the baseline's, or `why` there is none."""
+    """A run's newest evaluation on a benchmark, or None, and its difference from the baseline's.
+
+    `why` says why there is no difference.
+    """
 
     run: Run
     evaluation: Evaluation | None
@@ -42,7 +45,7 @@ class Board:
 
 
 def boards(runs: Sequence[Run], base: Run | None) -> list[Board]:
-    """Those that a run of them was evaluated on; two queries."""
+    """Return one board per benchmark that any of the runs was evaluated on, in two queries."""
     found = listed(Evaluation.objects.filter(run__in=[run.pk for run in runs], job__state=State.DONE))
     newest: dict[str, dict[int, Evaluation]] = {}
     for one in found.order_by("number"):
@@ -52,7 +55,7 @@ def boards(runs: Sequence[Run], base: Run | None) -> list[Board]:
 
 
 def values_of(keys: Sequence[int]) -> dict[int, dict[str, float]]:
-    """What each task is worth, the mean of its trials, by evaluation."""
+    """Return by evaluation the score of each task, the mean over its trials."""
     trials: dict[int, dict[str, list[float]]] = {key: {} for key in keys}
     rows = EvaluationItem.objects.filter(evaluation__in=keys).order_by()
     for key, item, value in rows.values_list("evaluation", "item", "value"):

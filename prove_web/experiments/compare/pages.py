@@ -1,4 +1,4 @@
-"""The page that sets up to twenty runs beside each other, and its parts."""
+"""The run comparison page for up to twenty runs, and its parts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .on_benchmarks import boards
 from .params import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
 from .picker import chips, colour_of, search_runs, suggested
 
-WORDS = 100  # letters of a search
+WORDS = 100  # characters of a search
 
 
 @in_project(Action.VIEW)
 @require_safe
 def run_compare(request: ProjectRequest) -> HttpResponse:
-    """`?run=3&run=7&base=3&metric=reward&axis=step&group=seed&band=sd&all=1`, each part of which may be left out.
+    """Show the comparison page or one of its parts.
 
-    `part` asks for a part of the page: `curves` as JSON (of the steps `from` to `to`), `finals`, `tools`, `picker`
-    (with `q`, words).
+    Optional parameters: `?run=3&run=7&base=3&metric=reward&axis=step&group=seed&band=sd&all=1`. `part` selects a part
+    of the page: `curves` as JSON (steps `from` to `to`), `finals`, `tools`, or `picker` (with the search `q`).
     """
     part = request.GET.get("part", "")
     try:
@@ -65,13 +65,13 @@ def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
 
 
 def rewards(asked: Chosen) -> list[Definition]:
-    """The reward definitions of the runs, where there are several and a metric that depends on them is drawn."""
+    """Return the runs' reward definitions if they differ and a shown metric depends on them."""
     found = definitions(asked.runs)
     return found if len(found) > 1 and any(name in SCORED for name in asked.metrics) else []
 
 
 def choices(asked: Chosen) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """The metrics by group, as (name, title, whether it is shown)."""
+    """Return the metrics by group as (name, title, whether it is shown)."""
     found: dict[str, dict[str, tuple[str, str, bool]]] = {}
     for chart in charts(asked.runs):
         for title, metric in chart.lines:

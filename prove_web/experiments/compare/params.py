@@ -1,4 +1,4 @@
-"""What the address of a comparison says: which runs in which order, which is the baseline, and how they are drawn."""
+"""Query parameters of a comparison: the runs and their order, the baseline, and the chart options."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..models import Run
 from ..querysets import sampled
 from .aggregate import KINDS
 
-MOST = 20  # runs beside each other
+MOST = 20  # runs in one comparison
 MOST_METRICS = 8
-TOO_LARGE = 1 << 31  # for a number in the database
+TOO_LARGE = 1 << 31  # out of range for a database integer
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
-HELD_OUT = "held_out."  # begins the name of a metric of the held-out measurements
+HELD_OUT = "held_out."  # prefix of held-out evaluation metrics
 USUAL = ("reward", f"{HELD_OUT}reward", "success", "goal_success", "tool_failures")
 BANDS = {**KINDS, "": "None"}
-# what a data set's manifest says of how it was made
+# dataset manifest keys that record how the dataset was made
 MADE = {
     "content": "Dataset content",
     "servers": "Server code",
@@ -36,14 +36,15 @@ MADE = {
 
 
 class TooMany(ValueError):
-    """More runs than stand beside each other; says what to do."""
+    """Error for more runs than a comparison can show; says what to do."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """`missing` are numbers of the address that are no runs of the project.
+    """The parsed parameters; `missing` are run numbers that do not exist in the project.
 
-    Without `grouped`, each run is a line; else runs that differ by their seed alone are one, with a band of this kind.
+    Without `grouped`, each run is a line; with it, runs that differ only by seed form one line with a band of this
+    kind.
     """
 
     runs: tuple[Run, ...] = ()
@@ -57,12 +58,12 @@ class Chosen:
 
     @property
     def others(self) -> tuple[Run, ...]:
-        """All but the baseline."""
+        """Return all runs except the baseline."""
         return tuple(run for run in self.runs if run != self.base)
 
     @property
     def address(self) -> str:
-        """The query string that says the same; what is as usual is left out."""
+        """Return the equivalent query string, without default values."""
         pairs = [("run", str(run.number)) for run in self.runs]
         pairs += [("base", str(self.base.number))] if self.base and self.base != declared_base(self.runs) else []
         pairs += [("metric", name) for name in self.metrics] if self.metrics != USUAL else []
@@ -74,12 +75,12 @@ class Chosen:
 
     @property
     def more(self) -> str:
-        """The address that shows all settings."""
+        """Return the query string that shows all settings."""
         return replace(self, all=True).address
 
     @property
     def fewer(self) -> str:
-        """The address that shows those that differ."""
+        """Return the query string that shows only differing settings."""
         return replace(self, all=False).address
 
     def without(self, run: Run) -> Chosen:
@@ -87,7 +88,7 @@ class Chosen:
         return replace(self, runs=runs, base=self.base if self.base != run else declared_base(runs))
 
     def move(self, run: Run, by: int) -> Chosen:
-        """With a run so many places further on, the baseline staying what it is."""
+        """Return the comparison with a run moved by `by` positions; the baseline stays the same."""
         runs = [one for one in self.runs if one != run]
         runs.insert(max(0, self.runs.index(run) + by), run)
         return replace(self, runs=tuple(runs))
@@ -97,7 +98,7 @@ class Chosen:
 
 
 def chosen(project: Project, query: QueryDict) -> Chosen:
-    """As far as it makes sense; one query. Raises TooMany."""
+    """Parse the parameters and ignore invalid ones; one query. Raises TooMany."""
     numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
     if len(numbers) > MOST:
         raise TooMany(
@@ -128,7 +129,10 @@ def declared_base(runs: Sequence[Run]) -> Run | None:
 
 
 def load_runs(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
-    """These runs with what a comparison says of each; of the job's large result only what is asked for is read."""
+    """Load these runs with the annotations of a comparison.
+
+    Only the needed keys of the job's large result are read.
+    """
     found = Run.objects.filter(project=project, number__in=numbers, deleted_at=None)
     manifest = KeyTransform("manifest", "dataset__job__result")
     return list(
@@ -143,15 +147,15 @@ def load_runs(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
 
 
 def name_of(chart: Chart, metric: str) -> str:
-    """What the address calls a metric of a chart."""
+    """Return the query-parameter name of a chart's metric."""
     return (HELD_OUT if chart.source == "held_out" else "") + metric
 
 
 def charts(runs: Sequence[Run]) -> list[Chart]:
-    """The charts of all runs, and those that only some of these have."""
+    """Return the charts of all runs, followed by those that only some of them have."""
     return list(dict.fromkeys((*CHARTS, *(chart for run in runs for chart in charts_of(run)))))
 
 
 def offered(runs: Sequence[Run]) -> dict[str, tuple[Chart, str]]:
-    """Every metric that a chart of the runs draws, by its name in the address, with the chart and the line's title."""
+    """Return every metric that a chart of the runs draws, by query-parameter name, with its chart and line title."""
     return {name_of(chart, metric): (chart, title) for chart in charts(runs) for title, metric in chart.lines}

@@ -1,4 +1,4 @@
-"""Choosing the runs of a comparison: those there are, found by words, and what each choice leads to."""
+"""The run picker of a comparison: search for runs, and the link behind each choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOUND = 12
 
 @dataclass(frozen=True)
 class Chip:
-    """A chosen run with the addresses that change the choice; "" for what cannot be done. `colour` is its line's."""
+    """A selected run with the query strings that change the selection, "" where impossible; `colour` is its line's."""
 
     run: Run
     colour: int
@@ -48,14 +48,17 @@ def chips(asked: Chosen) -> list[Chip]:
 
 
 def colour_of(asked: Chosen) -> dict[int, int]:
-    """The number of each run's line among the lines that are drawn, by the run's key."""
+    """Return the number of each run's line among the drawn lines, by the run's primary key."""
     lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
     return {run.pk: lot.number for lot in lots for run in lot.runs}
 
 
 def search_runs(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
-    """Runs that are not chosen yet and whose name, number, data set, tag or person has all the words; and where a
-    click leads. The newest first, pinned ones before them; archived ones only by their number."""
+    """Return matching runs that are not selected yet, and the query string that adds each.
+
+    Every word must occur in the name, number, dataset, tags, sweep or creator. Pinned runs come first, then the newest;
+    archived runs are found only by number.
+    """
     rows = Run.objects.filter(project=project, deleted_at=None).exclude(pk__in=[run.pk for run in asked.runs])
     for word in words.split()[:8]:
         rows = rows.filter(about(word))
@@ -73,14 +76,14 @@ def about(word: str) -> Q:
 
 
 def added(asked: Chosen, runs: Sequence[Run]) -> str:
-    """The address with these runs, too; "" where there is no room for them."""
+    """Return the query string with these runs added; "" where the limit is reached."""
     whole = (*asked.runs, *runs)
     base = asked.base if asked.base != declared_base(asked.runs) else declared_base(whole)
     return replace(asked, runs=whole, base=base).address if len(whole) <= MOST else ""
 
 
 def suggested(project: Project) -> list[tuple[str, str]]:
-    """Comparisons that may be wanted, as (title, query string): the newest runs, and those of the newest sweep."""
+    """Return suggested comparisons as (title, query string): the newest runs, and those of the newest sweep."""
     runs = Run.objects.filter(project=project, deleted_at=None, archived_at=None).only(
         "number", "sweep_id", "project_id", "base_id", "pinned"
     )

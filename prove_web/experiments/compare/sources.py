@@ -1,6 +1,6 @@
-"""The two sides of a behavioural difference: what a run left before or after training, or an evaluation.
+"""The sides of a behaviour comparison: a run before or after training, or an evaluation.
 
-An address names a side: `run-3`, `run-3-before`, `evaluation-5`.
+A query parameter names a side: `run-3`, `run-3-before`, `evaluation-5`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from .eval_rollouts import FILES, LARGEST, Call, RolloutsUnavailable, calls_of, 
 from .eval_rollouts import Side as When
 
 NAME = re.compile(r"run-(?P<run>[0-9]{1,9})(?P<before>-before)?|evaluation-(?P<evaluation>[0-9]{1,9})")
-OFFERED = 40  # runs and evaluations, in a list
+OFFERED = 40  # runs and evaluations per list
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """How one conversation went: what it is worth (0 to 1 of a benchmark's, a reward of a run's), and its calls.
+    """The outcome of one conversation: its value and its calls.
 
-    `goal_success` is None where it was not measured.
+    The value is 0 to 1 on a benchmark and the reward in a run's held-out evaluation. `goal_success` is None where it
+    was not measured.
     """
 
     key: str
@@ -49,7 +50,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Side:
-    """What an address names: either a run before or after its training, or an evaluation."""
+    """One side of a comparison: a run before or after its training, or an evaluation."""
 
     name: str
     run: Run | None = None
@@ -76,7 +77,7 @@ class Side:
         return thing.get_absolute_url()
 
     def attempts(self) -> dict[str, Attempt]:
-        """By conversation, greedy. Raises NotKept."""
+        """Return the greedy outcomes by conversation. Raises RolloutsUnavailable."""
         if self.run is not None:
             told = shorts(self.run, self.when, "greedy")
             return {
@@ -88,7 +89,7 @@ class Side:
 
 
 def side_of(project: Project, name: str) -> Side:
-    """Raises Http404 for what is no side, or not in the project."""
+    """Parse the name of a side. Raises Http404 for an invalid name or an object outside the project."""
     found = NAME.fullmatch(name)
     if found is None:
         raise Http404("A side is a run (run-3), its initial policy (run-3-before) or an evaluation (evaluation-5).")
@@ -100,7 +101,7 @@ def side_of(project: Project, name: str) -> Side:
 
 
 def require_alike(first: Side, second: Side) -> None:
-    """Raises NotKept for sides that share no conversations by what they are."""
+    """Raise RolloutsUnavailable for two sides that cannot have conversations in common."""
     if first.name == second.name:
         raise RolloutsUnavailable("Both sides are the same policy. Choose two different policies.")
     if (first.run is None) != (second.run is None):
@@ -112,7 +113,7 @@ def require_alike(first: Side, second: Side) -> None:
 
 
 def of_evaluation(evaluation: Evaluation) -> dict[str, Attempt]:
-    """Raises NotKept."""
+    """Return an evaluation's outcomes by item. Raises RolloutsUnavailable."""
     try:
         path = folder_of(evaluation) / ITEMS
         about = path.lstat()
@@ -140,7 +141,7 @@ def read(path: Path, written: int, size: int) -> Mapping[str, tuple[Call, ...]]:
 
 
 def offered(project: Project) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What may be chosen, in groups: the newest runs that ended, and evaluations."""
+    """Return the sides to choose from, in groups: the newest ended runs and evaluations."""
     runs = Run.objects.filter(project=project, deleted_at=None, job__state__in=ENDED).only("number", "name")
     after = [(f"run-{run.number}", f"Run {run.number}, {run.name}") for run in runs.order_by("-number")[:OFFERED]]
     before = [(f"{name}-before", f"{title}: initial policy") for name, title in after]

@@ -1,4 +1,4 @@
-"""The run that a command names."""
+"""Lookup of runs named on the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prove_web.experiments.models import Run
 
 
 def run_named(project: str, number: int) -> Run:
-    """By `organisation/project` and its number. Raises CommandError."""
+    """Return the run by `organisation/project` and number. Raises CommandError."""
     rows = Run.objects.select_related("job", "dataset", "project__organisation").filter(deleted_at=None)
     found: Run | None = rows.filter(project=project_named(project), number=number).first()
     if found is None:

@@ -1,3 +1,3 @@
-"""Runs that are trained elsewhere: made and told of by a program, or read from the files of another tracker."""
+"""External runs: logged by another program, or imported from another tracker's files."""
 
 TRACKERS = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "Weights & Biases"}

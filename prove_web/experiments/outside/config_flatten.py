@@ -1,6 +1,6 @@
-"""The settings of a run trained elsewhere, laid flat, so that tables can show, sort, find and group by them.
+"""Flattened settings of an external run, so that tables can show, sort, search and group by them.
 
-A setting is known by its name with dots in small letters, as a search can write it: `model.size`, `optimizer/lr`.
+Names are lower case with dots, as in a search: `model.size`, `optimizer/lr`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from .limits import settings
 
 LONGEST_NAME, LONGEST_TEXT = 72, 200
-MOST = 500  # settings of a run
+MOST = 500  # settings per run
 STRANGE = re.compile(r"[^\w./-]+")
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][-+]?[0-9]{1,3})?")
@@ -23,7 +23,7 @@ NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][-+]?
 
 @dataclass(frozen=True)
 class ConfigEntry:
-    """`text` is the value as it was told, cut where it is long; `number` is what it is where it is a finite one."""
+    """A setting; `text` is the logged value, truncated if long; `number` is its value if it is a finite number."""
 
     name: str
     text: str
@@ -31,7 +31,7 @@ class ConfigEntry:
 
 
 def flattened(config: Mapping[str, Any]) -> list[ConfigEntry]:
-    """The first MOST settings that have a value; of two that come to one name, the first."""
+    """Return the first MOST settings with a value; of settings with the same flattened name, the first."""
     found: dict[str, ConfigEntry] = {}
     for name, value in settings(config).items():
         short = called(name)
@@ -41,7 +41,7 @@ def flattened(config: Mapping[str, Any]) -> list[ConfigEntry]:
 
 
 def called(name: str) -> str:
-    """A name as columns and searches write it."""
+    """Return the name as columns and searches write it."""
     return STRANGE.sub("_", name.strip()).lower()[:LONGEST_NAME].rstrip(".")
 
 
@@ -52,7 +52,7 @@ def worded(value: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """What a value counts as: trackers that keep all as text mean the number that it spells."""
+    """Return the numeric value; text that spells a number counts, because some trackers store all values as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and not NUMBER.fullmatch(value):
@@ -65,7 +65,7 @@ def number(value: Any) -> float | None:
 
 
 def plain(text: str, number: float | None) -> str | int | float:
-    """The number where the text spells it as we would, otherwise the text: `4.10` is a version and stays one."""
+    """Return the number if the text is its canonical form, otherwise the text: `4.10` may be a version."""
     if number is None:
         return text
     if WHOLE.fullmatch(text) and str(int(text)) == text:
@@ -74,5 +74,5 @@ def plain(text: str, number: float | None) -> str | int | float:
 
 
 def rows(run: int, config: Mapping[str, Any], row: Any) -> Iterator[Any]:
-    """A `row` of the table of settings for each, not stored yet."""
+    """Yield an unsaved `row` of the settings table for each setting."""
     return (row(run_id=run, name=one.name, text=one.text, number=one.number) for one in flattened(config))

@@ -1,4 +1,4 @@
-"""A run that is trained elsewhere, as it is made: no data set, and a job that no worker takes."""
+"""Creation of external runs, which have no dataset and a job that no worker takes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .ingest import put
 from .limits import InvalidRunData, check_config
 
 LONGEST_NAME = 80
-SILENT_AFTER = 600  # seconds without a word after which a run is lost
+SILENT_AFTER = 600  # seconds without a heartbeat after which a run is lost
 SHORTEST_SILENCE, LONGEST_SILENCE = 30, 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """`key` is the program's own name for it: asked for again, it is the same run."""
+    """The requested run; `key` is the client's idempotency key: the same key returns the same run."""
 
     name: str
     key: str = ""
@@ -44,14 +44,14 @@ class Wanted:
 
 @transaction.atomic
 def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool]:
-    """The run, and whether it is new. Raises NotTold, and NotKept for its tags."""
+    """Return the run, and whether it is new. Raises InvalidRunData, and InvalidMetadata for its tags."""
     check_config(wanted.config)
     name = " ".join(wanted.name.split())
     if not name or len(name) > LONGEST_NAME or ODD.search(name):
         raise InvalidRunData(f"A run has a name of at most {LONGEST_NAME} characters.", "name")
     if len(wanted.notes) > LONGEST_NOTES:
         raise InvalidRunData(f"Notes have at most {LONGEST_NOTES:,} characters.", "notes")
-    lock_active_project(project)  # two at once get two numbers, and of one key one run
+    lock_active_project(project)  # so that concurrent calls get different numbers, and the same key the same run
     known = Run.objects.filter(project=project, kind=RunKind.OUTSIDE, deleted_at=None, job__spec__key=wanted.key)
     if wanted.key and (found := known.select_related("job").first()):
         return found, False

@@ -1,7 +1,7 @@
-"""What the program of a run trained elsewhere tells: points, held-out points, that it is alive, how it ended.
+"""Ingestion of an external run's metric points, heartbeats and end.
 
-A point told at a step adds to what was told of it before, and a metric told again replaces its value: so what is sent
-twice is stored once, and no event is made of it.
+A point is merged into the stored point of its step, and a repeated metric replaces its value, so repeated data is
+stored once and creates no event.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..charts import charted
 from ..models import HeldOut, Point, Run, RunKind
 from .limits import MOST_NAMES, MOST_POINTS, InvalidRunData, check
 
-Metrics = dict[str, float | str | None]  # one that is no number by its word
+Metrics = dict[str, float | str | None]  # a non-finite number by its name
 TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
 EVENTS = {"points": "step", "held_out": "held_out"}
 ELAPSED = "elapsed_s"
@@ -34,12 +34,12 @@ KNOWN = {"points": {*charted("points"), *(one.name for one in METRICS)}, "held_o
 
 
 class NotOutside(ValueError):
-    """A run that only its own worker tells of."""
+    """Error for an attempt to log to a run that is trained by a worker."""
 
 
 @dataclass(frozen=True)
 class MetricPoint:
-    """What was measured at a step, NaN and infinity as such or as words; `at` is when, where the program says so."""
+    """Metrics of a step, with NaN and infinity as numbers or words; `at` is the time of measurement, if reported."""
 
     step: int
     metrics: Mapping[str, float | str | None]
@@ -47,9 +47,9 @@ class MetricPoint:
 
 
 def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None = None) -> int:
-    """Store points by source; how many steps are new or other than before. Without points: that the program is alive.
+    """Store points by source and return how many steps are new or changed; no points make a heartbeat.
 
-    Raises NotOutside and NotTold; then nothing is stored.
+    Raises NotOutside and InvalidRunData; then nothing is stored.
     """
     if run.kind != RunKind.OUTSIDE:
         raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
@@ -72,7 +72,7 @@ def tell(run: Run, told: Mapping[str, Sequence[MetricPoint]], total: int | None 
 
 
 def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list[dict[str, Any]]:
-    """An event for each step that is new or changed, in the order of steps, without their numbers."""
+    """Return one event per new or changed step in step order. Raises InvalidRunData."""
     table = TABLES[source].objects.filter(run=run)
     there = table.filter(step__in={one.step for one in points}).values_list("step", "metrics", "odd")
     known: dict[int, Metrics] = {step: {**metrics, **(odd or {})} for step, metrics, odd in there}
@@ -94,18 +94,18 @@ def news(run: Run, job: Job, source: str, points: Sequence[MetricPoint]) -> list
 
 
 def elapsed(job: Job, source: str, point: MetricPoint) -> Metrics:
-    """Seconds since the run began, where a point says when it was measured."""
+    """Return the seconds since the start of the run, if the point has a time."""
     if source != "points" or point.at is None or job.started_at is None:
         return {}
     return {ELAPSED: max(0.0, round((point.at - job.started_at).total_seconds(), 3))}
 
 
 def learn(run: Run, source: str, names: Sequence[str]) -> None:
-    """Keep the names that only this run's program knows."""
+    """Store the names of metrics that are not built in."""
     own = [name for name in dict.fromkeys(names) if name not in KNOWN[source]]
     if {*own} <= {*run.own.get(source, [])}:
         return
-    run.refresh_from_db(fields=["own"])  # of two programs that tell at once, neither forgets the other's
+    run.refresh_from_db(fields=["own"])  # keeps names that a concurrent request stored
     known = run.own.get(source, [])
     fresh = [name for name in own if name not in known]
     if not fresh:
@@ -117,7 +117,7 @@ def learn(run: Run, source: str, names: Sequence[str]) -> None:
 
 
 def goes_on(job: Job, told: bool) -> bool:
-    """Whether the program of a run that had ended, for all we knew, has begun to speak again."""
+    """Reopen a job that was lost, or that failed or stopped and now has new data; return whether it was reopened."""
     if job.state != State.LOST and not (told and job.state in (State.FAILED, State.STOPPED)):
         return False
     job.state, job.error, job.ended_at, job.stop = State.RUNNING, "", None, StopLevel.NONE
@@ -125,12 +125,12 @@ def goes_on(job: Job, told: bool) -> bool:
 
 
 def put(job: Job, events: Sequence[dict[str, Any]]) -> None:
-    """Store events with the numbers that follow, and the job."""
+    """Store events with consecutive numbers, and the job."""
     store(job, [{**event, "seq": job.seq + at} for at, event in enumerate(events, 1)])
 
 
 def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | None = None) -> None:
-    """Store how it ended; said twice it changes nothing. Raises NotOutside and NotTold."""
+    """Store the end of the run; repeating it changes nothing. Raises NotOutside and InvalidRunData."""
     if run.kind != RunKind.OUTSIDE:
         raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
     try:

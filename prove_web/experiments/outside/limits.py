@@ -1,4 +1,4 @@
-"""What a program of somebody else may call its metrics, and how much it may tell at once."""
+"""Limits on external runs' metric names and data sizes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from prove_web.servers.arguments import ZERO_BYTE
 from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, fit
 
-MOST_NAMES = 500  # metrics of a run that only its program knows
-MOST_POINTS = 200_000  # steps of a run
-LARGEST_CONFIG = 100_000  # characters of a configuration as JSON
+MOST_NAMES = 500  # custom metrics per run
+MOST_POINTS = 200_000  # steps per run
+LARGEST_CONFIG = 100_000  # characters of the configuration as JSON
 
 
 class InvalidRunData(ValueError):
-    """What cannot be taken of a run trained elsewhere; the message says why, `where` in what was sent."""
+    """Error for invalid data of an external run; the message says why, `where` names the field."""
 
     def __init__(self, message: str, where: str = ""):
         super().__init__(message)
@@ -24,7 +24,7 @@ class InvalidRunData(ValueError):
 
 
 def storable(told: Any) -> bool:
-    """Whether the text in a dataclass is such as a database takes: no zero characters, and no halves of one."""
+    """Return whether a dataclass's text can be stored in a database: no null characters, no lone surrogates."""
     try:
         return not ZERO_BYTE.search(json.dumps(asdict(told), ensure_ascii=False).encode().decode())
     except ValueError:
@@ -32,7 +32,7 @@ def storable(told: Any) -> bool:
 
 
 def check(names: Iterable[str], where: str) -> None:
-    """Raises NotTold for the first name that does not fit."""
+    """Raise InvalidRunData for the first invalid name."""
     for name in names:
         if not fit(name):
             what = "is reserved" if name in TAKEN else "is not a valid metric name"
@@ -47,7 +47,7 @@ def check_config(config: Mapping[str, Any], where: str = "config") -> None:
 
 
 def settings(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """A configuration that is nested, by names with dots; lists stay as they are."""
+    """Return a nested configuration with dotted names; lists are not flattened."""
     found: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, dict) and value:

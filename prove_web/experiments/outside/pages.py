@@ -1,4 +1,4 @@
-"""A run brought from the files of another tracker, and taken away as such, in the browser."""
+"""Pages that import runs from another tracker's files and export them to its format."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from . import TRACKERS as FORMATS
 from .limits import InvalidRunData
 from .trackers import bring, read_runs, write_run
 
-ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # what a file alone is called
-MOST_REMARKED = 3  # runs whose remarks are told at once; the others have them in their notes
-LARGEST_ANSWER = 32 << 20  # bytes of the runs that a file of that size has
-LARGEST = MOST - (1 << 20)  # bytes of a file, so that the request around it fits
+ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # name given to a single uploaded file
+MOST_REMARKED = 3  # runs whose remarks are shown as messages; the others have them only in their notes
+LARGEST_ANSWER = 32 << 20  # bytes of the parsed runs of one upload
+LARGEST = MOST - (1 << 20)  # bytes of a file, so that the whole request fits
 
 
 class ImportForm(forms.Form):
@@ -50,7 +50,7 @@ class ImportForm(forms.Form):
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_import(request: ProjectRequest) -> HttpResponse:
-    """The form; what was sent becomes runs, all of them or none."""
+    """Import the uploaded runs, all or none; without an upload show the form."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         format = form.cleaned_data["format"]
@@ -80,7 +80,7 @@ def said(new: int, all_of_them: int) -> str:
 @in_project(Action.VIEW)
 @require_safe
 def run_take(request: ProjectRequest, run: int, tracker: str) -> HttpResponse:
-    """A run as a zip that another tracker reads."""
+    """Download a run as a zip in another tracker's format."""
     if tracker not in FORMATS:
         raise Http404(f"Unknown tracker “{tracker[:40]}”. Available: {', '.join(FORMATS)}.")
     found = run_of(request.project, run)

@@ -1,7 +1,7 @@
-"""What the program of a run trained elsewhere tells of a step's rollouts: kept as our own are, and indexed as they are.
+"""Ingestion of an external run's rollouts, stored and indexed like those of internal runs.
 
-The groups of a step are told from its first on, in as many pieces as it takes: a piece replaces what was told of its
-first group and of all after that.
+The groups of a step may arrive in several requests in order: each request replaces the stored groups from its first
+group on.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from ..rollout_storage import StoredRun
 from .ingest import NotOutside, goes_on, put
 from .limits import InvalidRunData, storable
 
-MOST_ROLLOUTS = 2_048  # of a step
-LONGEST_TEXT = 400_000  # characters of one rollout, its prompt included
-LARGEST = 2 << 30  # bytes of a run's rollouts, as they are kept
+MOST_ROLLOUTS = 2_048  # per step
+LONGEST_TEXT = 400_000  # characters of one rollout including its prompt
+LARGEST = 2 << 30  # bytes of a run's stored rollouts
 log = logging.getLogger(__name__)
 
 
 def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: int = 1) -> int:
-    """Keep rollouts of a step, whose groups are numbered from `first`; how many, none where just these were known.
+    """Store rollouts of a step with groups numbered from `first`; return their count, or 0 if nothing changed.
 
-    Raises NotOutside and NotTold; then nothing is stored.
+    Raises NotOutside and InvalidRunData; then nothing is stored.
     """
     if run.kind != RunKind.OUTSIDE:
         raise NotOutside(f"Run {run.number} is trained here; only its worker can log to it.")
@@ -72,7 +72,7 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[ExternalGroup], first: i
 
 
 def before(run: Run, step: int, first: int) -> list[RolloutRecord]:
-    """What was told of the groups before `first`. Raises NotTold where that is not all of them."""
+    """Return the stored rollouts of the groups before `first`. Raises InvalidRunData if any are missing."""
     try:
         found = read_records_before(StoredRun(run).file(step), first)
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def before(run: Run, step: int, first: int) -> list[RolloutRecord]:
 
 
 def check(groups: Sequence[ExternalGroup]) -> None:
-    """Raises NotTold."""
+    """Raise InvalidRunData for invalid names, overlong rollouts or text that cannot be stored."""
     for number, group in enumerate(groups):
         where = f"groups.{number}"
         if group.name and not NAME.fullmatch(group.name):
@@ -104,10 +104,10 @@ def check(groups: Sequence[ExternalGroup]) -> None:
 
 
 def brought(folder: Path, job: str) -> None:
-    """Bring what waits to the storage, where the site has one; what it does not take waits for the next step."""
+    """Upload pending files to the storage, if one is configured; failed uploads are retried at the next step."""
     if (storage := configured(settings.PROVE_STORAGE)) is None:
         return
     try:
         bring(folder, storage / job / "rollouts")
     except StorageFailed as why:
-        log.warning("Rollouts of job %s wait in its folder: %s", job, why)
+        log.warning("Rollouts of job %s were not uploaded and remain in its folder: %s", job, why)

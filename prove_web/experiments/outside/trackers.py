@@ -1,4 +1,4 @@
-"""Runs from the files of other trackers, and into them, by a child (see training_worker/trackers)."""
+"""Conversion of runs from and to other trackers' files in a child process (see training_worker/trackers)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .create import Wanted, make
 from .ingest import ELAPSED, MetricPoint, end, tell
 from .limits import InvalidRunData, storable
 
-LONGEST = 120  # seconds that a child may take
-LARGEST_ANSWER = 256 << 20  # bytes of what the child read, which takes some ten times as much memory here
-BATCH = 1_000  # points stored at once
+LONGEST = 120  # timeout of the child process in seconds
+LARGEST_ANSWER = 256 << 20  # bytes of the child's output, which takes about ten times as much memory here
+BATCH = 1_000  # points per insert
 ENDS = {state.value: state for state in (State.DONE, State.FAILED, State.STOPPED)}
 
 
 def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[TrackedRun]:
-    """Raises NotTold."""
+    """Read the runs from a tracker's files. Raises InvalidRunData."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as room:
         child(["read", format, str(path), room], stdout=answer)
         if answer.tell() > largest:
@@ -45,7 +45,7 @@ def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[Tr
 
 
 def write_run(run: Run, format: str, folder: Path) -> None:
-    """Raises NotTold."""
+    """Write a run to a folder in a tracker's format. Raises InvalidRunData."""
     child(["write", format, str(folder)], input=build_tracked_run(run).as_json())
 
 
@@ -71,7 +71,7 @@ def child(words: Sequence[str], **streams: Any) -> None:
 
 
 def build_tracked_run(run: Run) -> TrackedRun:
-    """A run as trackers keep it; what is no number is left out."""
+    """Return a run in the trackers' common form; values that are not finite numbers are omitted."""
     began = run.job.started_at or run.created_at
     rows = {
         source: tuple(
@@ -91,7 +91,10 @@ def numbers(metrics: dict[str, Any]) -> dict[str, float]:
 
 
 def bring(project: Project, user: User | None, one: TrackedRun, format: str) -> tuple[Run, bool]:
-    """A run of what a tracker kept, and whether it is new: the same content is the same run. Raises NotTold."""
+    """Import a tracker's run; return it and whether it is new, as identical content maps to the same run.
+
+    Raises InvalidRunData.
+    """
     if not isinstance(one.name, str) or not isinstance(one.config, dict) or not storable(one):
         raise InvalidRunData("The run data in the file is damaged.", "file")
     key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
@@ -114,7 +117,7 @@ def bring(project: Project, user: User | None, one: TrackedRun, format: str) -> 
 
 
 def clocked(one: TrackedRun) -> bool:
-    """Whether it counts the seconds of its steps itself."""
+    """Return whether the run logged elapsed seconds itself."""
     return any(ELAPSED in row["metrics"] for row in one.points)
 
 

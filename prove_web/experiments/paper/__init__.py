@@ -1,1 +1,1 @@
-"""The paper's tables and figures with the team's own results beside its figures."""
+"""The paper's tables and figures next to the team's own results."""

@@ -1,4 +1,4 @@
-"""The team's runs and evaluations by the paper's terms: which model, trained how, on whose conversations."""
+"""The team's runs and evaluations in the paper's terms: model, training stage and teacher."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ..initial_policy import WARM
 from ..models import Run, RunKind
 from ..querysets import sampled
 
-MOST = 1_000  # the newest runs that are looked at
+MOST = 1_000  # newest runs considered
 BASE, PROVE, SFT = "base", "PROVE", "SFT"
 OF_RUN = "run:"
-DEPTH = 8  # runs that went on from each other
+DEPTH = 8  # maximum length of a chain of continued runs
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a result belongs: a model, its training (base, PROVE, SFT, or an ablation's name), and who taught it."""
+    """The slot of a result: model, training stage (base, PROVE, SFT, or the name of an ablation), and teacher."""
 
     model: str
     stage: str
     teacher: str = ""
 
     def lacking(self, run: Run | None) -> str:
-        """Why it has no result, of this run of it."""
+        """Return why the slot has no result, given its run if there is one."""
         if run is not None:
             return f"run {run.number} was not evaluated on this benchmark"
         return "the model was not evaluated on this benchmark" if self.stage == BASE else "no such run has ended"
@@ -43,9 +43,9 @@ class Slot:
 
 @dataclass
 class Ours:
-    """By slot the runs that ended well, and by slot and benchmark the evaluations: with most tasks first, then newest.
+    """Finished runs by slot, and evaluations by slot and benchmark: most tasks first, then newest.
 
-    `policies` are by model the policies that runs started from; `picked` are evaluations that count before others.
+    `policies` are the initial policies of runs by model; `picked` are evaluations that take precedence.
     """
 
     runs: dict[Slot, list[Run]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Ours:
 
     @property
     def slots(self) -> list[Slot]:
-        """In the order of the models' names, those of the paper first."""
+        """Return the slots ordered by model, the paper's models first."""
         found = {*self.runs, *(slot for slot, _ in self.evaluations)}
         return sorted(found, key=lambda slot: (place(slot.model), slot.model, slot.stage, slot.teacher))
 
@@ -64,7 +64,10 @@ class Ours:
         return list(dict.fromkeys((*published_scores.MODELS, *(slot.model for slot in self.slots))))
 
     def run_of(self, slot: Slot) -> Run | None:
-        """The run that stands for a slot: with evaluations on most benchmarks, then a result of its own, the newest."""
+        """Return the run that represents a slot.
+
+        It has evaluations on the most benchmarks, then a held-out result, then the highest number.
+        """
 
         def weight(run: Any) -> tuple[int, bool, int]:
             return (
@@ -76,7 +79,7 @@ class Ours:
         return max(self.runs.get(slot, ()), key=weight, default=None)
 
     def best(self, slot: Slot, benchmark: str, run: Run | None) -> Standing | None:
-        """What was picked, else the evaluation of this run that ran most tasks, the newest of equal ones."""
+        """Return the picked evaluation, else this run's evaluation with the most tasks, the newest of equal ones."""
         found = self.evaluations.get((slot, benchmark), [])
         picked = [one for one in found if one.evaluation.number in self.picked]
         mine = of(run, found)
@@ -92,7 +95,7 @@ def place(model: str) -> int:
 
 
 def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
-    """`picked` are numbers of evaluations that count before others of their slot; three queries."""
+    """Load the results of a project in three queries; `picked` are numbers of evaluations that take precedence."""
     runs = runs_of(project)
     roots = {f"{OF_RUN}{run.job_id}": str(run.config.get("policy", WARM)) for run in runs}
     by_key = {run.pk: slot_of(run, roots) for run in runs}
@@ -111,7 +114,10 @@ def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
 
 
 def runs_of(project: Project) -> Sequence[Run]:
-    """The newest first; `teacher`, `before`, `after`, and `difference` with its ends are of its data and its result."""
+    """Return the runs, newest first.
+
+    Annotated with `teacher`, `before`, `after`, and `difference` with its interval.
+    """
     numbers = {name: sampled(name) for name in ("before", "after", "difference", "low", "high")}
     teacher = KeyTextTransform("teacher", KeyTransform("manifest", "dataset__job__result"))
     rows = (
@@ -125,7 +131,7 @@ def runs_of(project: Project) -> Sequence[Run]:
 
 
 def root(policy: str, roots: Mapping[str, str]) -> str:
-    """The model at which a chain of runs began; that of a run which is gone is the run's own name."""
+    """Return the model at the start of a chain of runs; for a deleted run, the name of its policy."""
     for _ in range(DEPTH):
         before = roots.get(policy.partition("/")[0]) if policy.startswith(OF_RUN) else None
         if before is None:
@@ -135,12 +141,12 @@ def root(policy: str, roots: Mapping[str, str]) -> str:
 
 
 def called(policy: str) -> str:
-    """What a table calls a policy: the paper's model that its name speaks of, else the last part of its name."""
+    """Return a policy's name in tables: the paper's model that it matches, else the last part of its name."""
     return published_scores.model_like(policy) or last_part(policy)
 
 
 def slot_of(run: Run, roots: Mapping[str, str]) -> Slot | None:
-    """None of a run by another reward than the paper's and its ablations."""
+    """Return the slot of a run; None if its reward is neither the paper's nor one of its ablations."""
     told: Any = run
     stage = SFT if run.kind == RunKind.SFT else stage_of(run.config.get("reward"))
     model = called(root(str(run.config.get("policy", WARM)), roots))
@@ -148,7 +154,7 @@ def slot_of(run: Run, roots: Mapping[str, str]) -> Slot | None:
 
 
 def stage_of(reward: Mapping[str, Any] | None) -> str:
-    """PROVE, the name of an ablation, or "" for any other reward."""
+    """Return PROVE, the name of an ablation, or "" for any other reward."""
     try:
         config = read_reward(reward or {})
     except BadReward:

@@ -26,16 +26,16 @@ from ..models import Run
 from .ours import PROVE, Ours, ours
 from .tables import Tables
 
-# The paper's Figures 3 and 4 of the team's runs: reward over steps, and the components at some of them.
+# The paper's Figures 3 and 4 for the team's runs: reward by step, and the components at selected steps.
 
 COMPONENTS = PARTS[1:]
-MOST = 6  # runs in a figure
-NEAR = 5  # steps on either side that a value is the mean over
+MOST = 6  # runs per figure
+NEAR = 5  # steps on either side over which a value is averaged
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A run's components: by name the values at paper.STEPS, None where no step is near; `last` is its last step."""
+    """A run's components by name at published_scores.STEPS, None where no step is near; `last` is its last step."""
 
     run: Run
     colour: int
@@ -44,7 +44,7 @@ class Bars:
 
 
 def choose(found: Ours, numbers: Iterable[int]) -> list[Run]:
-    """The runs of these numbers by the paper's reward; else the newest of each model that has trained so."""
+    """Return the runs with these numbers that use the paper's reward; else the newest such run of each model."""
     runs = [run for slot, mine in found.runs.items() if slot.stage == PROVE for run in mine]
     wanted = set(numbers)
     if chosen := [run for run in runs if run.number in wanted]:
@@ -62,7 +62,7 @@ def offered(found: Ours) -> list[Run]:
 
 
 def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
-    """Figure 3 as a chart's specification, and Figure 4 as bars; two queries."""
+    """Return Figure 3 as a chart specification and Figure 4 as bars, in two queries."""
     told = read(runs, ("reward", *COMPONENTS))
     chart = {
         "title": "Mean reward by training step",
@@ -88,18 +88,18 @@ def figures(runs: Sequence[Run]) -> tuple[dict[str, Any], list[Bars]]:
 
 
 def near(curve: Curve, step: int) -> float | None:
-    """The mean over the steps near one; None where there is none, as of a run that ended before."""
+    """Return the mean over the steps near `step`; None if there are none, as in a shorter run."""
     values = [value for at, value in zip(curve.steps, curve.values, strict=True) if abs(at - step) <= NEAR]
     return fmean(values) if values else None
 
 
 KINDS = {"chain": "Multi-turn conversations", "missing_function": "Clarification", "irrelevance": "Abstention"}
-OFFERED = 30  # data sets
+OFFERED = 30  # datasets
 
 
 @dataclass(frozen=True)
 class CompositionRow:
-    """A kind of conversation: the paper's count and the team's, None without a data set."""
+    """A kind of conversation: the paper's count and the team's, None without a dataset."""
 
     title: str
     paper: int
@@ -109,8 +109,11 @@ class CompositionRow:
 @in_project(Action.VIEW)
 @require_safe
 def paper_page(request: ProjectRequest) -> HttpResponse:
-    """`?pick=12&pick=15` are evaluations that count before others, `?figure=3` runs of the figures, `?dataset=2` whose
-    conversations are counted."""
+    """Show the page.
+
+    `?pick=12&pick=15` are evaluations that take precedence, `?figure=3` runs of the figures, and `?dataset=2` the
+    dataset whose conversations are counted.
+    """
     picked, figured = (numbers(request.GET.getlist(name)) for name in ("pick", "figure"))
     found = ours(request.project, picked)
     chosen = choose(found, figured)
@@ -137,7 +140,7 @@ def numbers(texts: list[str]) -> list[int]:
 
 
 def dataset_of(project: Project, number: str) -> Dataset | None:
-    """The one that is asked for, else the newest that runs can train on."""
+    """Return the requested dataset, else the newest that runs can train on."""
     rows = usable(project).filter(deleted_at=None).only("number", "name", "project_id").order_by("-number")
     wanted = parse_digits(number)
     found: Dataset | None = (rows if wanted is None else rows.filter(number=wanted)).first()
@@ -145,7 +148,7 @@ def dataset_of(project: Project, number: str) -> Dataset | None:
 
 
 def composition(dataset: Dataset | None) -> list[CompositionRow]:
-    """By kind, the training split; all together last."""
+    """Return the counts of the training split by kind, the total last."""
     counts: dict[str, int] = {}
     if dataset is not None:
         rows = dataset.trajectories.filter(split="train").order_by().values("kind").annotate(count=Count("id"))

@@ -1,4 +1,4 @@
-"""The paper's tables row by row, each with the team's row beneath it: its result, or what to launch for one."""
+"""The paper's tables, each row followed by the team's result or by a link that launches what it needs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ ABLATIONS = dict(
 PAPERS_TEACHER = "Gemma-4-31B-it"
 OTHER_TEACHER = "Qwen3-32B"
 LACKS = "also requires a full-reward evaluation"
-OFFERED = 12  # evaluations that may count instead
+OFFERED = 12  # alternative evaluations
 
 
 @dataclass(frozen=True)
 class Part:
-    """A row's cells of one benchmark, in percent or points, None where there is none; or what `launch` fills them.
+    """A row's cells of one benchmark, in percent or points, None where missing.
 
-    `others` are evaluations that may count instead: (title, query string). `why` says what cells lack.
+    `launch` is (label, URL) to fill them. `others` are alternative evaluations as (title, query string). `why` says why
+    cells are missing.
     """
 
     benchmark: str
@@ -50,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """`run` is the team's run that it speaks of, whose held-out result stands beside it."""
+    """A row of a table; `run` is the team's run whose held-out result is shown next to it."""
 
     name: str
     note: str
@@ -61,9 +62,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Named by what it shows. `heads` are the benchmarks with their columns; numbers of `changes` are points.
+    """A table; `heads` are the benchmarks with their columns; with `changes` the numbers are differences in points.
 
-    Where runs were `trained`, their own held-out result stands beside.
+    With `trained`, the runs' own held-out results are shown as well.
     """
 
     key: str
@@ -76,7 +77,7 @@ class Table:
 
 
 class Tables:
-    """All tables of evaluations, for the results of one project."""
+    """All evaluation tables for the results of one project."""
 
     def __init__(self, project: Project, found: Ours, query: QueryDict):
         self.project, self.found, self.query = project, found, query
@@ -145,7 +146,7 @@ class Tables:
         return Table("ablations", title, about, heads(published_scores.BENCHMARKS, False), tuple(rows), True, True)
 
     def changed(self, model: str, stage: str, words: str) -> Row:
-        """The team's ablation against its own full recipe; both have to be there and to compare."""
+        """Return the team's ablation against its own full reward; both evaluations must exist and be comparable."""
         row, full = (
             self.own(model, stage, published_scores.BENCHMARKS),
             self.own(model, PROVE, published_scores.BENCHMARKS),
@@ -154,7 +155,7 @@ class Tables:
         return Row(model, words, True, parts, row.run)
 
     def own(self, model: str, stage: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
-        """The team's row of a model and stage, of whichever teacher has most results."""
+        """Return the team's row of a model and stage, with the teacher that has the most results."""
         slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, stage)]
         slot = max(slots, key=lambda one: self.weight(one, benchmarks), default=Slot(model, stage))
         return self.of(slot, stage, benchmarks, whole)
@@ -187,7 +188,7 @@ class Tables:
         return Part(benchmark, tuple(told.get(name) for name in names), best, others=others, why=why)
 
     def picking(self, one: Standing, instead_of: Sequence[Standing]) -> str:
-        """The query string by which this evaluation counts, and none of the others."""
+        """Return the query string that picks this evaluation instead of the others."""
         query = self.query.copy()
         mine = {str(each.evaluation.number) for each in instead_of}
         kept = [number for number in query.getlist("pick") if number not in mine]
@@ -195,7 +196,7 @@ class Tables:
         return query.urlencode()
 
     def launch(self, slot: Slot, benchmark: str, run: Run | None) -> tuple[str, str]:
-        """What to launch for a result: an evaluation of the run there is, or of the model, or first the run itself."""
+        """Return what to launch for a result: an evaluation of the existing run or model, or first the run itself."""
         path = self.project.path
         policy = self.found.policies.get(slot.model, "")
         if run is not None:
@@ -242,7 +243,7 @@ def overall(numbers: Sequence[float]) -> tuple[Part, ...]:
 
 
 def against(part: Part, full: Part) -> Part:
-    """The change of an overall score against the full recipe's; what to launch where one of the two is missing."""
+    """Return the change of the overall score from the full reward; if either is missing, what to launch."""
     if part.standing is None:
         return part
     if full.standing is None:

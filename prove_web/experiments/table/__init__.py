@@ -1,1 +1,1 @@
-"""The runs of a project as a table: columns of any metric or setting, searched, sorted, grouped, kept as views."""
+"""The runs table of a project: columns for any metric or setting, search, sorting, grouping and saved views."""

@@ -1,4 +1,4 @@
-"""Doing one thing to many runs: what was done, what was refused and why, and how to take it back."""
+"""Bulk actions on runs: what was done, what was refused and why, and how to undo it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..run_metadata import InvalidMetadata
 from .params import TableParams
 from .rows import filter_runs
 
-MOST = 1_000  # runs at once
-TOLD = 8  # refusals that are told one by one
-UNDELETE = "undelete"  # which is done to runs that are in the bin
+MOST = 1_000  # runs per action
+TOLD = 8  # refusals listed individually
+UNDELETE = "undelete"  # applies to runs in the trash
 
 
 @dataclass
 class Done:
-    """`undo` is the act that takes it back, if one does; `changed` are those that were not so before."""
+    """Result of a bulk action; `undo` is the inverse action, if any; `changed` are the runs that it changed."""
 
     said: str
     undo: str = ""
@@ -41,7 +41,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Act:
-    """`do` tells whether it changed a run; it raises NotKept or NotNow where that cannot be."""
+    """A bulk action; `do` returns whether it changed the run, and raises InvalidMetadata or NotNow if it cannot."""
 
     said: str
     do: Callable[[Run, Any], bool]
@@ -49,7 +49,7 @@ class Act:
 
 
 def stop(run: Run, level: str) -> bool:
-    """Whether it was asked to stop, and had not been before."""
+    """Request a stop; return whether that changed anything."""
     if run.job.ended:
         raise NotNow(f"already {run.job.get_state_display().lower()}")
     before = run.job.stop
@@ -82,8 +82,8 @@ def remove(run: Run, user: User) -> bool:
 
 @transaction.atomic
 def bring_back(run: Run, given: object) -> bool:
-    """Restore a run from the bin. Raises InvalidMetadata."""
-    hold(run.project_id)  # nobody deletes or restores it meanwhile
+    """Restore a run from the trash. Raises InvalidMetadata."""
+    hold(run.project_id)  # prevents concurrent deletion and restoring
     about = {"project": run.project_id, "kind": Deletion.Kind.RUN, "number": run.number}
     found = Deletion.objects.waiting().filter(**about).first()
     if found is None:
@@ -117,8 +117,10 @@ ACTS = {
 
 
 def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tuple[list[Run], list[int]]:
-    """The runs that were ticked, or with `all` every one that the table found; and the numbers of those that are not
-    there, such as what somebody else deleted meanwhile. Raises NotKept."""
+    """Return the selected runs, or with `all` every run that the table found, and the missing numbers.
+
+    Missing runs may have been deleted by someone else. Raises InvalidMetadata.
+    """
     numbers = set() if data.get("all") else numbers_of(str(data.get("runs", "")))
     if data.get("all"):
         rows, _ = filter_runs(project, asked)
@@ -134,7 +136,7 @@ def chosen(project: Project, data: Mapping[str, Any], asked: TableParams) -> tup
 
 
 def numbers_of(told: str) -> set[int]:
-    """The runs' numbers in a text with commas between them."""
+    """Parse comma-separated run numbers."""
     return {number for one in told.split(",") if (number := parse_digits(one)) is not None}
 
 
@@ -143,7 +145,7 @@ def in_bin(project: Project) -> QuerySet[Run]:
 
 
 def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -> Done:
-    """One run after another, each by itself: what is refused for one does not hold up the others."""
+    """Apply an action to each run independently, so that a refusal does not affect the other runs."""
     done = Done(act.said, act.undo, refused=[f"Run {number}: no longer exists" for number in missing])
     for run in runs:
         try:

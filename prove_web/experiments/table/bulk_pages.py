@@ -1,4 +1,4 @@
-"""Doing one thing to many runs from the table: marks that annotators may set, and what takes leave to launch."""
+"""Bulk actions of the runs table: marks for annotators, and actions that require the launch permission."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ..run_metadata import InvalidMetadata
 from .bulk import ACTS, MARKS, TOLD, Act, Done, chosen, counted, do
 from .params import parse_params
 
-UNDO = "runs_undo"  # of the session: what the table offers to take back, once
+UNDO = "runs_undo"  # session key of the one-time undo offer
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def runs_mark(request: ProjectRequest) -> HttpResponse:
-    """`act` is tag, untag, pin or unpin; `runs` numbers with commas between them, or `all` of a search; `tag`."""
+    """Apply tag, untag, pin or unpin (`act`) to `runs` (comma-separated numbers) or to `all` of a search; `tag`."""
     return acted(request, MARKS)
 
 
 @in_project(Action.LAUNCH)
 @require_POST
 def runs_act(request: ProjectRequest) -> HttpResponse:
-    """`act` is archive, unarchive, base (with its number), unbase, stop-after, stop-now, resume, delete or undelete."""
+    """Apply archive, unarchive, base (with its number), unbase, stop-after, stop-now, resume, delete or undelete."""
     return acted(request, ACTS)
 
 
 def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
-    """Back on the table as it was, which tells what came of it."""
+    """Apply an action and return to the table, which shows the result."""
     data, view = request.POST, parse_params(request.POST)
     back = redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
     act = data.get("act", "")
@@ -58,7 +58,7 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
 
 
 def parse_action_value(project: Project, user: User, data: Mapping[str, Any]) -> str | Run | User:
-    """What an act needs beside the runs. Raises NotKept."""
+    """Return the additional argument of an action. Raises InvalidMetadata."""
     act = data.get("act", "")
     if act == "delete":
         return user

@@ -1,7 +1,7 @@
-"""The columns that the table of runs can have: what is known of a run, its settings, any metric in any of its forms.
+"""Columns of the runs table: properties of a run, settings, and metrics in several forms.
 
-A column is known by a short name, which is also what a search asks for: `dataset`, `learning_rate`, `reward-best`,
-`kl-mean-20`, `held_out_success`, and `config.optimizer` of runs trained elsewhere.
+Columns and searches use the same short names: `dataset`, `learning_rate`, `reward-best`, `kl-mean-20`,
+`held_out_success`, and `config.optimizer` for external runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .settings import SETTINGS, Setting
 
 MOST = 24  # columns of a table
 USUAL = ("state", "dataset", "steps", "reward", "gain", "by", "when", "took")
-MEASURED = "held_out"  # what begins the name of a metric that is measured on held-out worlds
+MEASURED = "held_out"  # prefix of held-out metrics
 OWN = {"held_out": "reward"} | {
     f"held_out_{name}": name for name in ("success", "goal_success", "act_accuracy", "state")
 }
@@ -40,7 +40,7 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of every run, by a field of its row."""
+    """A property of every run, read from a field of its row."""
 
     key: str
     title: str
@@ -59,7 +59,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric in one form, such as its best value; which is best, the metric itself says."""
+    """A metric in one form, such as its best value; the metric defines which direction is better."""
 
     name: str
     source: str
@@ -103,14 +103,14 @@ class Measure:
 
     @property
     def field(self) -> str:
-        """The field of a summary that holds it."""
+        """Return the field of MetricSummary with this form."""
         if self.form == "best":
             return "least" if self.metric and self.metric.better == "less" else "most"
         return self.form.replace("-", "_")
 
     @property
     def forms(self) -> dict[str, str]:
-        """The forms that there are of it, with their titles; without a better side there is no best."""
+        """Return the available forms with their titles; there is no "best" without a better direction."""
         better = self.metric is not None and self.metric.better
         many = self.source == POINTS
         return {
@@ -148,7 +148,7 @@ KNOWN = {
         Known("took", "Duration", ""),
     )
 }
-FIRST = ("number", "name")  # in the first column of every table
+FIRST = ("number", "name")  # both are in the first column of every table
 
 
 def public_name(measured: str) -> str:
@@ -157,7 +157,7 @@ def public_name(measured: str) -> str:
 
 
 def column(key: str) -> Column | None:
-    """The column of that name; a metric that no run has is a column, too, for names that metrics may have."""
+    """Return the column of that name; any valid metric name is a column, even if no run has the metric."""
     if key in KNOWN or key in SETTINGS:
         return KNOWN.get(key) or SETTINGS[key]
     if found := outside.parse_external_key(key):
@@ -175,7 +175,7 @@ def held_out(name: str) -> bool:
 
 
 def divided(key: str) -> tuple[str, str]:
-    """A metric's name and the form of it: `reward-mean-20` is `reward` and `mean-20`."""
+    """Split a metric key into name and form: `reward-mean-20` gives `reward` and `mean-20`."""
     for form in FORMS:
         if key.endswith(f"-{form}"):
             return key.removesuffix(f"-{form}"), form
@@ -183,7 +183,7 @@ def divided(key: str) -> tuple[str, str]:
 
 
 def read(text: str) -> list[Column]:
-    """The columns that an address names; unknown ones and repeats are left out."""
+    """Return the named columns, without unknown ones and repeats."""
     found = {one.key: one for key in text.split(",")[: 2 * MOST] if (one := column(key.strip()))}
     return [one for key, one in found.items() if key not in FIRST][:MOST]
 
@@ -197,7 +197,7 @@ def usual() -> list[Column]:
 
 
 def list_measures(project: Project) -> list[Measure]:
-    """Every metric that some run of a project has: those we know in their order, then others by name."""
+    """Return all metrics of a project's runs: built-in ones in their order, then others by name."""
     rows = MetricSummary.objects.filter(run__project=project).order_by().values_list("source", "name").distinct()
     order = {name: place for place, name in enumerate(BY_NAME)}
     found = [Measure(name, source) for source, name in rows if "," not in name]
@@ -205,7 +205,7 @@ def list_measures(project: Project) -> list[Measure]:
 
 
 def offered(project: Project) -> list[tuple[str, Sequence[Column]]]:
-    """All columns by group, for people to choose from: each metric once, as it stands now."""
+    """Return all available columns by group; each metric once, in its current form."""
     groups: dict[str, list[Column]] = {"Run": [one for key, one in KNOWN.items() if key not in FIRST]}
     for one in (*list_measures(project), *SETTINGS.values(), *outside.offered(project)):
         groups.setdefault(one.group, []).append(one)

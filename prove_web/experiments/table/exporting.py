@@ -1,4 +1,4 @@
-"""The table as a file, exactly as it is shown and with all of its rows, made while it is sent."""
+"""Streamed export of the runs table with all rows and its current columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIXED = ("number", "name", "tags", "pinned", "archived", "notes")
 
 
 def lines(numbers: Sequence[int], columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
-    """A row each by key of column; `numbers` are primary keys in their order."""
+    """Yield one row per run by column key; `numbers` are primary keys in output order."""
     for start in range(0, len(numbers), TOGETHER):
         some = numbers[start : start + TOGETHER]
         runs = {run.pk: run for run in annotate_columns(Run.objects.filter(pk__in=some), columns).defer(None)}
@@ -35,7 +35,7 @@ def line(row: Row) -> dict[str, Any]:
 
 
 def exported(value: Any) -> Any:
-    """Times in ISO 8601, durations in seconds."""
+    """Convert times to ISO 8601 and durations to seconds."""
     if isinstance(value, datetime):
         return value.isoformat()
     return value.total_seconds() if isinstance(value, timedelta) else value
@@ -50,7 +50,7 @@ def as_csv(found: Iterator[dict[str, Any]], columns: Sequence[Column]) -> Iterat
 
 
 def flat(value: Any) -> Any:
-    """A value in one cell, where no spreadsheet takes it for a formula."""
+    """Return a value for one cell, escaped so that spreadsheets do not treat it as a formula."""
     if isinstance(value, list | dict):
         value = ", ".join(value) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
@@ -59,7 +59,7 @@ def flat(value: Any) -> Any:
 
 
 def as_json(found: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """A list of objects."""
+    """Yield a JSON list of objects."""
     yield "["
     for place, one in enumerate(found):
         yield ("," if place else "") + "\n" + json.dumps(one, ensure_ascii=False)

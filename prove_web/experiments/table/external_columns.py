@@ -1,4 +1,4 @@
-"""The settings of runs trained elsewhere as columns: `config.model.size`, by names that only their programs know."""
+"""Settings of external runs as columns, such as `config.model.size`; names are known only to the logging programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..outside.config_flatten import LONGEST_NAME, called
 from .lookups import NUMBER, ONE_SIDED, close, number
 
 BEFORE = "config."
-OFFERED = 300  # names that are offered, those that most runs have
-VALUES = 50  # of one setting that are offered to who types
+OFFERED = 300  # names offered, the most common ones
+VALUES = 50  # values of one setting offered as completions
 
 
 @dataclass(frozen=True)
 class ExternalSetting:
-    """A setting by its name; a run may hold a number in it and another run a word."""
+    """A setting by name; its value may be a number in one run and text in another."""
 
     name: str
     numeric = False
@@ -49,37 +49,37 @@ class ExternalSetting:
 
 
 def select_setting(name: str, what: str) -> Subquery:
-    """`text` or `number` of a setting of a run; null for a run that was told nothing of it."""
+    """Return `text` or `number` of a run's setting; null for a run without it."""
     return Subquery(RunSetting.objects.filter(run=OuterRef("pk"), name=name).values(what)[:1])
 
 
 def parse_external_key(key: str) -> ExternalSetting | None:
-    """The column of a key that names such a setting."""
+    """Return the column of a `config.` key, or None."""
     name = key.removeprefix(BEFORE).lower()
     fits = key.startswith(BEFORE) and len(name) <= LONGEST_NAME and name and called(name) == name
     return ExternalSetting(name) if fits else None
 
 
 def names(project: Project) -> QuerySet[RunSetting, str]:
-    """What the runs of a project that are in sight were told, what most have first."""
+    """Return the names of settings of a project's visible runs, most common first."""
     mine = RunSetting.objects.filter(run__in=Run.objects.filter(project=project)).order_by()
     return mine.values_list("name", flat=True).annotate(runs=Count("pk")).order_by("-runs", "name")
 
 
 def offered(project: Project) -> list[ExternalSetting]:
-    """By name, at most OFFERED."""
+    """Return at most OFFERED columns, by name."""
     return [ExternalSetting(name) for name in sorted(names(project)[:OFFERED])]
 
 
 def values(name: str, project: Project) -> list[str]:
-    """What the runs of a project hold in a setting, numbers first and in their order."""
+    """Return the values of a setting in a project's runs, numbers first in ascending order."""
     mine = RunSetting.objects.filter(run__in=Run.objects.filter(project=project), name=name).order_by()
     found = mine.values_list("text", flat=True).annotate(at=Min("number"))
     return list(found.order_by(F("at").asc(nulls_last=True), "text")[:VALUES])
 
 
 def field(of: ExternalSetting) -> Field:
-    """It is compared as a number, and found by its value, whether that is a number or a word."""
+    """Return a search field that compares numbers, and matches numbers or text for equality."""
 
     def rows(project: Project, asked: FieldComparison) -> Q:
         known = list(names(project)[:OFFERED])

@@ -1,4 +1,4 @@
-"""What a search in the table of runs may ask for: fields of its own, and every metric and setting by its name."""
+"""Search fields of the runs table: properties of runs, and every metric and setting by name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FLAGS = {"yes": True, "no": False}
 
 
 def tagged(tag: str) -> Q:
-    """Runs with a tag. SQLite cannot look into a list, but it can into its text."""
+    """Match runs with a tag. SQLite does not support JSON containment, so its text is searched instead."""
     if connection.features.supports_json_field_contains:
         return Q(tags__contains=[tag])
     return Q(Contains(Cast("tags", TextField()), json.dumps(tag)))
@@ -62,7 +62,7 @@ def pinned(project: Project, asked: FieldComparison) -> Q:
 
 
 def on(project: Project, asked: FieldComparison) -> Q:
-    """A day as people write it, 2026-01-31, from midnight to midnight in UTC."""
+    """Compare the creation date with a day such as 2026-01-31, from midnight to midnight UTC."""
     try:
         day = datetime.combine(date.fromisoformat(asked.value), datetime.min.time(), UTC)
         after = datetime.fromtimestamp(day.timestamp() + 86_400, UTC)
@@ -107,7 +107,7 @@ VALUES: dict[str, Callable[[Project], list[str]]] = {
 
 
 def setting(of: Setting) -> Field:
-    """A setting, compared as a number or as one of its values."""
+    """Return a field for a setting, compared as a number or as one of its values."""
 
     def rows(project: Project, asked: FieldComparison) -> Q:
         if of.numeric:
@@ -128,7 +128,7 @@ def measure(of: Measure) -> Field:
 
 
 def field_of(name: str) -> Field | None:
-    """The field of that name, be it one of these, a setting or a metric that we know."""
+    """Return the field of that name: one of FIELDS, a setting or a built-in metric."""
     if name in FIELDS:
         return FIELDS[name]
     found = column(name)
@@ -140,7 +140,7 @@ def field_of(name: str) -> Field | None:
 
 
 def offered(project: Project) -> dict[str, Field]:
-    """Every field, for people who are typing: metrics that some run has."""
+    """Return every field for completion, with the metrics that some run has."""
     settings = {name: setting(one) for name, one in SETTINGS.items() if name != PRESET}
     metrics = {one.key: measure(one) for one in list_measures(project) if one.metric}
     return {**FIELDS, **metrics, **settings, **{one.key: outside.field(one) for one in outside.offered(project)}}

@@ -1,4 +1,4 @@
-"""Runs in groups: what they can be grouped by, and for each group how many there are and what their columns say."""
+"""Grouping of runs: grouping keys, group sizes, and aggregates of the columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NONE = {"sweep": "No sweep", "base": "No baseline", "by": "Former member", TAG: 
 
 @dataclass(frozen=True)
 class Summed:
-    """What a column says of a group: a mean and its standard deviation, or what all have in common, or its ends."""
+    """Aggregate of a column over a group: mean and standard deviation of a number, or the lowest and highest value."""
 
     column: Column
     mean: float | None = None
@@ -54,7 +54,7 @@ class Summed:
 
 @dataclass
 class Group:
-    """`key` names it in an address; `only` is the search that finds it alone, where there is one."""
+    """A group of runs; `key` is its query parameter, and `only` the search that matches exactly this group, if any."""
 
     key: str
     value: Any
@@ -71,7 +71,7 @@ def groupable(name: str) -> bool:
 
 
 def choices(project: Project, now: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What runs can be grouped by, in groups of its own; what they are grouped by `now` is among it."""
+    """Return the grouping keys by section, including the current one."""
     found: dict[str, list[tuple[str, str]]] = {"Run": list(TITLES.items())}
     elsewhere = outside.offered(project)
     asked = [found_now] if (found_now := parse_external_key(now)) and found_now not in elsewhere else []
@@ -88,14 +88,14 @@ def expression(by: str) -> Expression:
 
 
 def naming(by: str) -> Expression:
-    """What a group is called, if not by its value."""
+    """Return the display name of a group, if it differs from its value."""
     if by == "dataset":
         return dataset_called()
     return F(BY[by][2]) if by in BY and BY[by][2] else Value("")
 
 
 def members(rows: QuerySet[Run], by: str, value: Any) -> QuerySet[Run]:
-    """The rows of one group."""
+    """Return the rows of one group."""
     if by == TAG:
         return rows.filter(tagged(value)) if value is not None else rows.filter(tags=[])
     keyed = rows.alias(group_key=expression(by))
@@ -103,7 +103,7 @@ def members(rows: QuerySet[Run], by: str, value: Any) -> QuerySet[Run]:
 
 
 def groups(rows: QuerySet[Run], by: str, columns: Sequence[Column], sort: str, page: str) -> Page:
-    """A page of groups, each with what its columns say: a handful of queries, however many groups and runs."""
+    """Return a page of groups with their aggregates; the number of queries is constant."""
     if by == TAG:
         return tag_groups(rows, columns, page)
     found = rows.order_by().annotate(group_key=expression(by)).values("group_key")
@@ -127,14 +127,14 @@ def groups(rows: QuerySet[Run], by: str, columns: Sequence[Column], sort: str, p
 
 
 def among(rows: QuerySet[Run], by: str, keys: Sequence[Any]) -> QuerySet[Run]:
-    """The rows of these groups; one without a value is left to the database to find."""
+    """Return the rows of these groups; all rows if a group has no value."""
     if None in keys or not keys:
         return rows
     return rows.alias(shown_key=expression(by)).filter(shown_key__in=keys)
 
 
 def sorted_by(found: Any, by: str, sort: str) -> Any:
-    """Groups by the mean of a column, by their own value, or the one with the newest run first."""
+    """Order groups by the mean of a column, by their own value, or by their newest run."""
     name, down = sort.removeprefix("-"), sort.startswith("-")
     one = column(name)
     if name == by and isinstance(one, ExternalSetting):
@@ -156,7 +156,7 @@ def summed(rows: QuerySet[Run], columns: Sequence[Column], by: str) -> Iterable[
 
 
 def middles(rows: QuerySet[Run], columns: Sequence[Column]) -> dict[int, float]:
-    """The mean of each number over all rows: what deviations are summed around, so that digits last."""
+    """Return the overall mean of each number; deviations are summed around it for numerical stability."""
     wanted = {f"m{i}": Avg(one.value) for i, one in enumerate(columns) if averaged(one)}
     found = rows.order_by().aggregate(**wanted) if wanted else {}
     return {int(name[1:]): value or 0.0 for name, value in found.items()}
@@ -192,7 +192,7 @@ def cell(one: Column, i: int, line: Mapping[str, Any]) -> Summed:
 
 
 def tag_groups(rows: QuerySet[Run], columns: Sequence[Column], page: str) -> Page:
-    """A run is in the group of each of its tags."""
+    """Return groups by tag; a run belongs to the group of each of its tags."""
     counts: Counter[str | None] = Counter()
     for tags in rows.order_by().values_list("tags", flat=True)[:MOST_RUNS]:
         counts.update(tags or [None])

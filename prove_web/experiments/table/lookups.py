@@ -1,4 +1,4 @@
-"""Comparing what the database works out with what a search asks: numbers, of which close ones are the same."""
+"""Comparison of computed numbers with search values, with a tolerance for equality."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, In, IsNull
 
 from prove_web.trajectories.search.ast import BadQuery, FieldComparison
 
-CLOSE = 1e-9  # of a number: what is read, summed and divided by it is the same
+CLOSE = 1e-9  # relative tolerance for equal numbers after averaging in the database
 NUMBER = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,3})?")
 ONE_SIDED = {"<": LessThan, "<=": LessThanOrEqual, ">": GreaterThan, ">=": GreaterThanOrEqual}
 
 
 def number(asked: FieldComparison) -> float:
-    """Raises BadQuery for what is no number."""
+    """Return the number that a comparison asks for. Raises BadQuery for anything else."""
     value = float(asked.value) if NUMBER.fullmatch(asked.value) else float("inf")
     if abs(value) > 1e300:
         raise BadQuery(asked.ends, f"“{asked.field}” takes a number, such as {asked.field}>0.5 or {asked.field}<1e-4.")
@@ -24,13 +24,13 @@ def number(asked: FieldComparison) -> float:
 
 
 def close(value: float) -> tuple[float, float]:
-    """Between which a number is the same as this one."""
+    """Return the interval of numbers that count as equal to this one."""
     slack = CLOSE * max(abs(value), 1e-12)
     return value - slack, value + slack
 
 
 def compared(found: Expression, op: str, value: float) -> Q:
-    """The rows where a number is so; never those without one."""
+    """Return a condition on a number, which rows without the number never satisfy."""
     low, high = (Value(one, FloatField()) for one in close(value))
     same = Q(GreaterThanOrEqual(found, low)) & Q(LessThanOrEqual(found, high))
     if op in ONE_SIDED:

@@ -1,4 +1,4 @@
-"""The page of a project's runs and its parts: the table, the picker of columns, completion, views and files."""
+"""The runs page and its parts: table, column picker, completion, saved views and exports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS = 25
 @in_project(Action.VIEW)
 @require_safe
 def runs(request: ProjectRequest) -> HttpResponse:
-    """The table; `?part=table` is what changes of it, `?part=columns` the picker."""
+    """Show the runs page; `?part=table` returns the table, `?part=columns` the column picker."""
     view, part = parse_params(request.GET), request.GET.get("part")
     if part == "columns":
         return render(request, "experiments/table/picker.html", picker(request, view))
@@ -74,7 +74,7 @@ def table(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
 
 
 def unfold(page: Page, rows: Any, view: TableParams) -> None:
-    """Fill the groups that are open with their first runs."""
+    """Load the first runs of the open groups."""
     each: Group
     for each in page.object_list:
         if each.key in view.open:
@@ -88,13 +88,13 @@ def title_of(group: str) -> str:
 
 
 def head(one: columns.Column, sort: str) -> dict[str, Any]:
-    """A column's heading: how it is sorted now, and what a click sorts by (the newest or largest first)."""
+    """Return a column heading: current sort direction, and the sort key of a click (newest or largest first)."""
     now = {one.key: "ascending", f"-{one.key}": "descending"}.get(sort, "")
     return {"column": one, "now": now, "next": one.key if now == "descending" else f"-{one.key}"}
 
 
 def picker(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
-    """What the table shows now, and all that it can show."""
+    """Return the context of the column picker: current and available columns."""
     return {
         "asked": view,
         "chosen": view.columns,
@@ -107,7 +107,7 @@ def picker(request: ProjectRequest, view: TableParams) -> dict[str, Any]:
 @in_project(Action.VIEW)
 @require_POST
 def runs_columns(request: ProjectRequest) -> HttpResponse:
-    """Have the table show these columns from now on, or with `usual` the usual ones."""
+    """Save the columns of the table for this user; `usual` restores the default columns."""
     view = parse_params(request.POST)
     if "usual" in request.POST:
         remember(request.user, request.project, [])
@@ -120,7 +120,7 @@ def runs_columns(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def runs_completion(request: ProjectRequest) -> HttpResponse:
-    """What may stand at a place of a query, as JSON."""
+    """Return completions at a position in a query as JSON."""
     query, at = search.parse_search(request.GET)[:1_100], request.GET.get("at", "")
     place = len(query) if (number := parse_digits(at)) is None else number
     offered = fields.offered(request.project)
@@ -130,7 +130,7 @@ def runs_completion(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse:
-    """All rows that the table found, with its columns: `?format=csv` or `json`."""
+    """Export all matching rows with the current columns: `?format=csv` or `json`."""
     view, kind = parse_params(request.GET), request.GET.get("format", "csv")
     rows, condition = filter_runs(request.project, view)
     if kind not in exporting.FORMATS or condition.fault:
@@ -147,7 +147,7 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
 @in_project(Action.ANNOTATE)
 @require_POST
 def run_views(request: ProjectRequest) -> HttpResponse:
-    """Keep the table as it is under a name, with its columns."""
+    """Save the current table with its columns as a named view."""
     query = parse_params(request.POST).address
     saved_views.keep(request, PAGE, query)
     return redirect(f"{reverse('runs', args=request.project.path)}?{query}".removesuffix("?"))
@@ -156,6 +156,6 @@ def run_views(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def run_view(request: ProjectRequest, kept: int) -> HttpResponse:
-    """Rename a view, or remove it."""
+    """Rename or delete a view."""
     view = saved_views.change(request, PAGE, kept)
     return redirect(f"{reverse('runs', args=request.project.path)}?{view.query}".removesuffix("?"))

@@ -1,4 +1,4 @@
-"""What an address asks of the table of runs, and the address that asks the same."""
+"""Query parameters of the runs table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_OPEN = 10
 
 @dataclass(frozen=True)
 class TableParams:
-    """`own` tells whether the columns are named, rather than the usual ones; `open` are groups that are unfolded."""
+    """The parsed parameters; `own` says whether columns are given explicitly; `open` are the expanded groups."""
 
     query: str
     sort: str
@@ -36,7 +36,7 @@ class TableParams:
 
     @property
     def address(self) -> str:
-        """The query string that asks for the same from its start."""
+        """Return the equivalent query string for the first page."""
         return tidy(self.fields)
 
     @property
@@ -55,7 +55,7 @@ class TableParams:
 
 
 def parse_params(data: Mapping[str, Any]) -> TableParams:
-    """Of an address or a form; what makes no sense in it asks for nothing."""
+    """Parse a query string or form; invalid values are ignored."""
     columns = read(data.get("columns", ""))
     sort = data.get("sort", "") or NEWEST
     archived = data.get("archived", "")
@@ -72,13 +72,13 @@ def parse_params(data: Mapping[str, Any]) -> TableParams:
 
 
 def remembered(user: Any, project: Project) -> str:
-    """The columns that a person chose here, as an address names them; "" for the usual ones."""
+    """Return the columns that a user saved for this project as a parameter; "" for the default ones."""
     kept = Preference.objects.filter(user=user, project=project, page=PAGE).values_list("value", flat=True).first()
     return written(read(str((kept or {}).get("columns", ""))))
 
 
 def remember(user: Any, project: Project, columns: list[Column]) -> None:
-    """Have these columns from now on; without any, the usual ones."""
+    """Save a user's columns; an empty list restores the default ones."""
     mine = {"user": user, "project": project, "page": PAGE}
     if columns:
         Preference.objects.update_or_create(**mine, defaults={"value": {"columns": written(columns)}})

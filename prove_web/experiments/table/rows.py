@@ -1,4 +1,4 @@
-"""The rows of the table of runs and what stands in their cells: all numbers in one query, however many columns."""
+"""Rows and cells of the runs table; the number of queries does not grow with rows or columns."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ from .params import TableParams
 from .search import Sought, sought
 from .settings import PRESET, Setting
 
-CURVED = ("now", "last")  # the forms of a metric that are shown with its curve
+CURVED = ("now", "last")  # metric forms shown with a sparkline
 TINY = 1e-3
 
 
 @dataclass(frozen=True)
 class Cell:
-    """`value` as it is exported, `text` as it is read; of a metric its curve, and of its newest value its first."""
+    """A cell.
+
+    `value` for export, `text` for display; for metrics also a sparkline, and for current ones a start value.
+    """
 
     column: Column
     value: Any = None
@@ -42,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """`reward` is what its rollouts are scored by, as far as that is not the paper's."""
+    """A row; `reward` describes the run's reward if it differs from the paper's."""
 
     run: Run
     cells: list[Cell]
@@ -51,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Read:
-    """What was read for the cells of some runs, of all of them at once."""
+    """Related objects loaded in bulk for the cells of several runs."""
 
     kept: dict[tuple[int, str, str], MetricSummary]
     given: dict[tuple[int, str], RunSetting]
@@ -59,7 +62,7 @@ class Read:
 
 
 def filter_runs(project: Project, asked: TableParams) -> tuple[QuerySet[Run], Sought]:
-    """The runs that an address asks for, in no order."""
+    """Return the runs that match the parameters, unordered."""
     rows = in_sight(project)
     if asked.archived != "too":
         rows = rows.filter(archived_at__isnull=asked.archived != "only")
@@ -68,7 +71,7 @@ def filter_runs(project: Project, asked: TableParams) -> tuple[QuerySet[Run], So
 
 
 def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
-    """Pinned runs first, then by a column; those without a value come last either way, and equal ones by number."""
+    """Order by pinned first, then by a column; missing values come last, ties are ordered by number."""
     one = column(sort.removeprefix("-"))
     if one is None:
         return rows.order_by("-pinned", "-number")
@@ -80,7 +83,7 @@ def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
 
 
 def lines(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
-    """These runs, which are few enough to be shown."""
+    """Return the rows of runs that fit on one page."""
     return filled(list(annotate_columns(rows, columns)), columns)
 
 
@@ -124,7 +127,7 @@ def cell(run: Run, one: Column, read: Read) -> Cell:
 
 
 def follow(run: Run, path: str) -> Any:
-    """What lies behind names with two underscores between them; None where something on the way is not there."""
+    """Return the value at a path of attribute names joined by `__`; None if any of them is missing."""
     value: Any = run
     for name in path.split("__"):
         value = getattr(value, name, None)
@@ -141,7 +144,7 @@ def measure_cell(one: Measure, kept: MetricSummary | None) -> Cell:
 
 
 def worded(one: Measure, value: float) -> str:
-    """A figure as short as a cell wants it."""
+    """Format a metric value compactly."""
     metric = one.metric
     if metric is None or (0 < abs(value) < TINY and metric.unit in ("number", "nats", "s")):
         return f"{value:.4g}"
@@ -149,7 +152,7 @@ def worded(one: Measure, value: float) -> str:
 
 
 def started_from(runs: Sequence[Run]) -> dict[str, str]:
-    """The policies that these runs started from, in words, where they are other runs."""
+    """Return the descriptions of these runs' initial policies that come from other runs."""
     policies = {str(policy) for run in runs if (policy := getattr(run, "setting_policy", None))}
     jobs = {policy.removeprefix("run:").partition("/")[0] for policy in policies if policy.startswith("run:")}
     if not jobs:

@@ -1,4 +1,4 @@
-"""Searching runs: the library's query language, with the fields of runs; blanks around a comparison do no harm."""
+"""Search of runs with the shared query language, allowing spaces around comparison operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOSE = re.compile(r'"[^"]*"?|(?<=[\w-])\s*(?:<=|>=|!=|[<>=])\s*(?=[^\s()])')
 
 @dataclass(frozen=True)
 class Sought:
-    """The condition that a query says; with a `fault` it says none."""
+    """The condition of a query; a query with a `fault` matches nothing."""
 
     rows: Q
     fault: Fault | None = None
@@ -37,12 +37,12 @@ def sought(project: Project, query: str) -> Sought:
 
 
 def parse_search(query: Mapping[str, str]) -> str:
-    """The search of an address, on one line."""
+    """Return the search query on one line."""
     return " ".join(query.get("q", "").splitlines())
 
 
 def tightened(query: str) -> tuple[str, list[int]]:
-    """The query without blanks around comparisons, and where each of its characters was."""
+    """Remove spaces around comparison operators; also return each character's original position."""
     kept = [True] * len(query)
     for found in LOOSE.finditer(query):
         if not found.group().startswith('"'):
@@ -53,7 +53,7 @@ def tightened(query: str) -> tuple[str, list[int]]:
 
 
 def wanted(project: Project, node: Node) -> Q:
-    """Raises BadQuery."""
+    """Return the condition of a parsed query. Raises BadQuery."""
     match node:
         case Text(words):
             return saying(words)
@@ -85,7 +85,7 @@ def condition(project: Project, asked: FieldComparison) -> Q:
 
 
 def saying(words: str) -> Q:
-    """Words in a run's name, its data set's, its notes or the name of who started it; `#12` is a number."""
+    """Match words in a run's name, dataset name, notes or creator; `#12` also matches the number."""
     found = Q(name__icontains=words) | Q(dataset__name__icontains=words) | Q(notes__icontains=words)
     if (number := parse_digits(words.removeprefix("#"))) is not None:
         found |= Q(number=number)

@@ -1,4 +1,4 @@
-"""The settings of a run as columns: where its configuration holds each, and what it is where nothing is said."""
+"""Run settings as columns: their location in the configuration, and their defaults."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..forms import RunForm, only, worded
 from ..models import RunKind
 from .external_columns import select_setting
 
-ELSEWHERE = {"name", "kind", "dataset", "recipe", *EVALUATE}  # columns of their own, or no setting of the run itself
+ELSEWHERE = {"name", "kind", "dataset", "recipe", *EVALUATE}  # have columns of their own, or are not settings of a run
 PRESET = "reward_preset"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of the launch form; `group` is the section of the form that it is in."""
+    """A field of the launch form; `group` is the form section that contains it."""
 
     key: str
     title: str
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def path(self) -> str:
-        """Where a configuration has it."""
+        """Return the lookup path in the configuration."""
         if self.key == PRESET:
             return "reward"
         if self.key.startswith("reward_"):
@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def usual(self) -> Any:
-        """What it is for a run that says nothing of it."""
+        """Return the default, which applies to runs that do not set it."""
         if self.key.startswith("reward_"):
             return REWARD.get(self.key.removeprefix("reward_"))
         if self.key.startswith("limit_"):
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The values that it can have, with their titles; none where it is free."""
+        """Return the possible values with their titles; empty for free values."""
         field = RunForm.base_fields[self.key]
         if self.key == "policy" or not isinstance(field, forms.ChoiceField):
             return {}
@@ -67,9 +67,9 @@ class Setting:
 
     @property
     def value(self) -> Expression:
-        """As a number, or as text; null for a kind of run that does not have it.
+        """Return a number or text expression; null for a kind of run without this setting.
 
-        A run trained elsewhere has what its program told under this very name.
+        For an external run it is the setting that its program logged under the same name.
         """
         at = f"config__{self.path}"
         if self.numeric:
@@ -93,7 +93,7 @@ class Setting:
         )
 
     def text(self, value: Any) -> str:
-        """As the form words it."""
+        """Return the value as the form displays it."""
         if self.numeric and isinstance(value, float):
             return f"{value:g}"
         return worded(self.key, value) if value is not None else ""
@@ -104,7 +104,7 @@ SETTINGS = {
         name,
         str(RunForm.base_fields[name].label or name.capitalize()),
         f"Settings: {section.title.lower()}",
-        isinstance(RunForm.base_fields[name], forms.IntegerField),  # which a field for other numbers is, too
+        isinstance(RunForm.base_fields[name], forms.IntegerField),  # FloatField is a subclass
     )
     for section in SECTIONS
     for name in section.names

@@ -1,4 +1,4 @@
-"""How the pages of runs write changes; `{% load runs %}`."""
+"""Template filters of run pages; `{% load runs %}`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENDS = {
 
 @register.filter
 def signed(value: float | None, places: int = 3) -> str:
-    """`+0.012` or `0.000`: a change with its sign, a minus as wide as a plus; nothing for None."""
+    """Format a signed change, `+0.012` or `0.000`, with a typographic minus; empty for None."""
     if value is None:
         return ""
     text = f"{abs(value):.{places}f}"
@@ -46,7 +46,7 @@ def signed(value: float | None, places: int = 3) -> str:
 
 @register.filter
 def tone(value: float | None, places: int = 3) -> str:
-    """Whether a change of a reward that no chance is in is good, bad, or neither as far as its digits tell."""
+    """Return good, bad or even for a reward change without uncertainty, at the given precision."""
     if value is None or not round(value, places):
         return "even"
     return "good" if value > 0 else "bad"
@@ -54,13 +54,13 @@ def tone(value: float | None, places: int = 3) -> str:
 
 @register.simple_tag
 def chance_tone(low: Any, high: Any) -> str:
-    """Whether a difference of this 95 % interval is good, bad, or within chance; without an interval it is neither."""
+    """Return good, bad or even for a difference with this 95 % interval; even without an interval."""
     return chance.tone(low, high) if number(low) and number(high) else "even"
 
 
 @register.filter
 def points(change: float | None) -> str:
-    """The change of a share in percentage points, with its sign: `+1.5`."""
+    """Format the change of a share in percentage points with its sign: `+1.5`."""
     return "" if change is None else signed(100 * change, 1)
 
 
@@ -76,37 +76,37 @@ def kind_name(kind: str) -> str:
 
 @register.filter
 def setting_name(field: str) -> str:
-    """What the launch form calls a setting."""
+    """Return the launch form's title of a setting."""
     return VARIABLE.get(field, field)
 
 
 @register.filter
 def outcome_name(outcome: str) -> str:
-    """What became of a call, as a heading says it."""
+    """Return the title of a call outcome."""
     return TITLES.get(outcome, outcome)
 
 
 @register.filter
 def end_name(end: str) -> str:
-    """How a rollout ended, in words."""
+    """Return the finish reason of a rollout in words."""
     return ENDS.get(end, end)
 
 
 @register.simple_tag
 def bases_of(run: Run) -> list[Run]:
-    """The runs that this one may be measured against."""
+    """Return the runs offered as a baseline."""
     return run_metadata.bases(run)
 
 
 @register.simple_tag
 def tags_known_to(run: Run) -> list[str]:
-    """The tags of its project."""
+    """Return the tags used in the run's project."""
     return run_metadata.known_tags(run.project)
 
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """What people wrote, as HTML that is safe to show."""
+    """Render user-written Markdown as safe HTML."""
     return render_markdown(text)
 
 
@@ -117,7 +117,7 @@ def revision(notes: str) -> str:
 
 @register.filter
 def beside(names: list[str], name: str) -> list[str]:
-    """The names of an address, and one more."""
+    """Return the names with one more appended."""
     return [*names, name]
 
 
@@ -128,7 +128,7 @@ def without(names: list[str], name: str) -> list[str]:
 
 @register.filter
 def also(query: str, term: str) -> str:
-    """A search that also asks for a term."""
+    """Return a search query with an additional term."""
     own = f"({query.strip()})" if " OR " in query else query.strip()
     return f"{own} {term}".strip()
 
@@ -156,7 +156,7 @@ def low_text(sum_of: Summed) -> str:
 
 @register.filter
 def range_text(sum_of: Summed) -> str:
-    """The ends of what a group has, where it is a number or a time; otherwise that it varies."""
+    """Return the range of a number or time in a group; otherwise "several"."""
     if sum_of.column.key == "when" or sum_of.column.numeric:
         return f"{end_text(sum_of, sum_of.low)} \N{EN DASH} {end_text(sum_of, sum_of.high)}"
     return "several"

@@ -1,1 +1,1 @@
-"""What-if rewards: a run's or a data set's rollouts under another reward, in the time that a slider is moved."""
+"""Reward replay: the rollouts of a run or dataset rescored with another reward, fast enough for sliders."""

@@ -1,4 +1,4 @@
-"""Rollouts under two rewards: distributions, means, ranks, groups that carry signal, labels that are contradicted."""
+"""Comparison of two rewards on the same rollouts: distributions, means, ranks, groups and label conflicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCEPT = "accept"
 
 @dataclass(frozen=True)
 class Bin:
-    """How many rollouts have a reward between two ends, before and after."""
+    """Number of rollouts with a reward between two edges, before and after."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Mean:
-    """A part: its mean value, its weight and what it adds to the mean total, each before and after."""
+    """A component: its mean value and its weight, each before and after."""
 
     name: str
     value: tuple[float, float]
@@ -44,7 +44,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Moved:
-    """One rollout: its totals and ranks (1 is the best; equal ones share the mean of theirs) before and after."""
+    """One rollout: its totals and ranks before and after (1 is the best; ties share their mean rank)."""
 
     row: Row
     before: float
@@ -59,7 +59,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Contradicted:
-    """A label that the reward contradicts now, and whether it did before."""
+    """A label that the second reward contradicts, and whether the first one did too."""
 
     row: Row
     verdict: str
@@ -70,8 +70,11 @@ class Contradicted:
 
 @dataclass(frozen=True)
 class Labels:
-    """Settled verdicts of these rollouts: how many each reward contradicts, and the chance that it ranks an accepted
-    one above another (ties half), None where one kind is missing."""
+    """Agreement with the settled verdicts of these rollouts: how many labels each reward contradicts, and its AUC.
+
+    The AUC is the probability that an accepted rollout ranks above a rejected one (ties count half), None where either
+    kind is missing.
+    """
 
     judged: int
     before: int
@@ -82,7 +85,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Compared:
-    """`rank` is Spearman's correlation of the two orders, None where one reward is the same for all."""
+    """The comparison; `rank` is Spearman's rank correlation, None where one reward is constant."""
 
     rollouts: int
     mean: tuple[float, float]
@@ -106,8 +109,10 @@ def compared(
     verdicts: Mapping[Place, str],
     accepts: tuple[float, float],
 ) -> Compared:
-    """The lot as it was scored and as it is under the second configuration; `accepts` is from which total on either
-    would accept. At least one rollout."""
+    """Compare the original rewards with those of the second configuration.
+
+    `accepts` are the totals from which each reward counts as accepting. Requires at least one rollout.
+    """
     before = lot.before
     return Compared(
         rollouts=len(before),
@@ -123,7 +128,7 @@ def compared(
 
 
 def histogram(before: Floats, after: Floats) -> list[Bin]:
-    """Both over the same columns, from the lowest to the highest of all; equal to 1e-9 lie in the same."""
+    """Return histograms of both over common bins; values are rounded to 1e-9 so that equal ones share a bin."""
     before, after = np.round(before, 9), np.round(after, 9)
     low, high = min(before.min(), after.min()), max(before.max(), after.max())
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
@@ -135,7 +140,7 @@ def histogram(before: Floats, after: Floats) -> list[Bin]:
 
 
 def means(lot: Lot, configs: tuple[RewardConfig, RewardConfig]) -> list[Mean]:
-    """Of the rollouts that are due to call anything, component by component."""
+    """Return the component means over the rollouts whose ground truth has calls."""
     due = lot.needed > 0
     if not due.any():
         return []
@@ -155,7 +160,7 @@ def weight(config: RewardConfig, name: str) -> float:
 
 
 def groups(lot: Lot, after: Floats) -> Comparison:
-    """Dead groups and pairs that change places, as `manage.py rescore` counts them; none of groups of one."""
+    """Return zero-variance groups and swapped pairs as `manage.py rescore` counts them, ignoring groups of one."""
     found = Comparison()
     totals = zip(lot.groups.tolist(), lot.before.tolist(), after.tolist(), strict=True)
     for number, members in groupby(totals, key=lambda one: one[0]):
@@ -166,7 +171,7 @@ def groups(lot: Lot, after: Floats) -> Comparison:
 
 
 def spearman(before: Floats, after: Floats) -> float | None:
-    """The correlation of ranks."""
+    """Return the rank correlation."""
     ranks = [ranked(each) for each in (before, after)]
     if any(each.std() == 0 for each in ranks):
         return None
@@ -174,7 +179,7 @@ def spearman(before: Floats, after: Floats) -> float | None:
 
 
 def ranked(values: Floats) -> Floats:
-    """1 for the largest; equal ones (to 1e-9) share the mean of their ranks."""
+    """Return ranks, 1 for the largest; values equal to 1e-9 share their mean rank."""
     from scipy.stats import rankdata
 
     found: Floats = rankdata(-np.round(values, 9))
@@ -182,7 +187,7 @@ def ranked(values: Floats) -> Floats:
 
 
 def moved(lot: Lot, after: Floats) -> list[Moved]:
-    """Those whose place in the order changed most, and of equal ones those whose total did."""
+    """Return the rollouts with the largest rank changes, ties ordered by the change of the total."""
     change = np.abs(after - lot.before)
     ranks = ranked(lot.before), ranked(after)
     order = np.lexsort([-change, -np.abs(ranks[1] - ranks[0])])[:MOVED]
@@ -209,7 +214,7 @@ def labels(lot: Lot, after: Floats, verdicts: Mapping[Place, str], accepts: tupl
 
 
 def chance(good: Floats, bad: Floats) -> float | None:
-    """That one of the first is above one of the second, ties half."""
+    """Return the probability that a value of the first is above one of the second; ties count half."""
     if not len(good) or not len(bad):
         return None
     ranks = ranked(-np.concatenate([good, bad]))

@@ -1,4 +1,4 @@
-"""Rollouts as columns: all that the paper's reward is made of, so that other weights are one multiplication."""
+"""Rollouts as columns of reward components, so that changing weights is a single multiplication."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 
 @dataclass(frozen=True)
 class Row:
-    """One rollout: where it is, what it earned, and what that was made of.
+    """One rollout: its location, reward and components.
 
-    `place` is (step, index) in a run, (number of the data set, its name there) of a data set. `reward` is None where
-    there is none, and then it counts in nothing. `calls` is how many it made, `needed` how many the ground truth has:
-    0 where none is due.
+    `place` is (step, index) in a run, or (dataset number, example name) in a dataset. `reward` is None if there is
+    none, and the rollout is then ignored. `calls` is the number of calls made, `needed` the number in the ground truth:
+    0 where none is needed.
     """
 
     place: tuple[int, int | str]
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Lot:
-    """Rollouts with a reward, in columns of equal length; `groups` numbers them from 0, members being neighbours."""
+    """Scored rollouts in columns of equal length; `groups` numbers groups from 0, with members adjacent."""
 
     rows: tuple[Row, ...]
     before: Floats
@@ -43,8 +43,8 @@ class Lot:
     components: dict[str, Floats]
     calls: NDArray[np.int64]
     needed: NDArray[np.int64]
-    without: int = 0  # rollouts that have no reward
-    broken: frozenset[int] = frozenset()  # groups that such a rollout belongs to
+    without: int = 0  # rollouts without a reward
+    broken: frozenset[int] = frozenset()  # groups with such a rollout
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Lot:
@@ -66,18 +66,18 @@ class Lot:
         )
 
     def efficiency(self, alpha: float, beta: float) -> Floats:
-        """What each rollout's number of calls costs; the paper's formula, once for each pair of numbers there is."""
+        """Return the efficiency component, computed by the paper's formula once per distinct pair of counts."""
         pairs, place = np.unique(np.stack([self.calls, self.needed]), axis=1, return_inverse=True)
         costs = [efficiency(int(n), int(due), alpha, beta) if n and due else 0.0 for n, due in pairs.T]
         found: Floats = np.array(costs, dtype=np.float64)[place.reshape(-1)]
         return found
 
     def parts(self, config: RewardConfig) -> dict[str, Floats]:
-        """The components under these alpha and beta."""
+        """Return the components for the configuration's alpha and beta."""
         return {**self.components, "efficiency": self.efficiency(config.alpha, config.beta)}
 
     def plain(self, config: RewardConfig) -> Floats:
-        """The totals under a configuration that is plain (see RewardConfig.plain): the weighted sum, or abstention."""
+        """Return the totals under a plain configuration (see RewardConfig.plain): the weighted sum, or abstention."""
         parts = self.parts(config)
         total = sum((getattr(config, name) * parts[name] for name in COMPONENTS), np.zeros(len(self.rows)))
         found: Floats = np.where(self.needed > 0, total, (self.calls == 0).astype(np.float64))

@@ -1,4 +1,4 @@
-"""The trajectories of a data set for what-if rewards: demonstrations, or rollouts that were collected."""
+"""Reward replay of a dataset's trajectories: demonstrations or collected rollouts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..reward_config import scored_by
 from .lot import COMPONENTS, Lot, Row
 from .source import Place, Rescored, Source
 
-PIECE, PIECES = 100, 640  # trajectories that are scored together, and how many such pieces are known
+PIECE, PIECES = 100, 640  # trajectories per batch, and number of cached batches
 COLUMNS = ("pk", "example", "steps", "tools", "origin", "reward", *COMPONENTS)
 
 
 class DatasetSource(Source):
-    """All of a data set. Attempts at one example in one step of one run are a group."""
+    """All trajectories of a dataset. Episodes of one example in one step of one run form a group."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -42,7 +42,7 @@ class DatasetSource(Source):
 
     @property
     def config(self) -> RewardConfig:
-        """That of the run whose attempts these are; the paper's for demonstrations, and for attempts of several."""
+        """Return the reward that scored the rollouts; the paper's for demonstrations or several rewards."""
         return self.scored[0]
 
     @property
@@ -51,12 +51,12 @@ class DatasetSource(Source):
 
     @property
     def several(self) -> bool:
-        """Whether the attempts were scored by different rewards, so that none is that of all."""
+        """Return whether the rollouts were scored by different rewards."""
         return len(self.scored) > 1
 
     @cached_property
     def scored(self) -> list[RewardConfig]:
-        """The rewards that its trajectories were scored by; with several, the paper's comes first."""
+        """Return the rewards that scored the trajectories; if there are several, the paper's comes first."""
         if self.dataset.holds != Dataset.Holds.ROLLOUTS:
             return [PAPER]
         numbers = set(self.dataset.trajectories.order_by().values_list("run", flat=True).distinct())
@@ -74,7 +74,7 @@ class DatasetSource(Source):
         return rows_of(self.dataset.job_id, self.size(), most)
 
     def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
-        """A share of the trace that moves stands where it begins."""
+        """Score batch by batch; a changing trace weight has its initial value."""
         rows = self.rows(most)
         totals, stale, anew, done = dict[str, float](), 0, 0, 0
         while done < len(rows) and (at_once is None or anew < at_once):
@@ -102,8 +102,10 @@ class DatasetSource(Source):
 
 @lru_cache(2)
 def rows_of(job: UUID, size: int, most: int) -> tuple[Row, ...]:
-    """Every k-th of its trajectories, so that there are at most so many. The job names a data set that never changes
-    once it has its `size`."""
+    """Return every k-th trajectory, at most `most` in total.
+
+    The cache key is the job and `size`, because a dataset does not change once it has its size.
+    """
     dataset = Dataset.objects.get(job=job)
     keys = [*dataset.trajectories.order_by("pk").values_list("pk", flat=True)]
     every = max(1, -(-len(keys) // most))
@@ -134,7 +136,7 @@ def row(dataset: Dataset, one: dict[str, Any]) -> Row:
 
 @lru_cache(PIECES)
 def totals_of(job: UUID, names: tuple[str, ...], config: RewardConfig) -> tuple[dict[str, float], int]:
-    """What each earns, by name, and how many cannot be scored since their servers have other code now."""
+    """Return totals by name, and the number of trajectories not scored because their servers' code changed."""
     totals, stale = dict[str, float](), 0
     rows = Trajectory.objects.filter(dataset__job=job, reward__isnull=False)
     for trajectory in rows.filter(example__in=names):
@@ -145,7 +147,7 @@ def totals_of(job: UUID, names: tuple[str, ...], config: RewardConfig) -> tuple[
 
 
 def total_of(trajectory: Trajectory, config: RewardConfig) -> tuple[Reward | None, bool]:
-    """What one earns, and whether its servers have other code now, so that nobody can tell."""
+    """Return the reward, and whether the servers' code has changed so that scoring is impossible."""
     try:
         example, rollout = both(trajectory)
         (reward,) = rescore({rollout.example: example}, [rollout], config)
@@ -155,7 +157,10 @@ def total_of(trajectory: Trajectory, config: RewardConfig) -> tuple[Reward | Non
 
 
 def both(trajectory: Trajectory) -> tuple[Example, Rollout]:
-    """The example, and the attempt at it; of a demonstration its own steps. Raises StaleExample, UnreadableData."""
+    """Return the example and its rollout; for a demonstration, a rollout of its own steps.
+
+    Raises StaleExample, UnreadableData.
+    """
     try:
         example = loads(Example, json.dumps(trajectory.record))
         if trajectory.rollout is None:

@@ -1,4 +1,4 @@
-"""The rollouts of a run for what-if rewards: from the columns of its files, or read whole where a form needs that."""
+"""Reward replay of a run's rollouts, from summary columns or, for some reward forms, from complete rollouts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ..rollouts import examples_of, explained, size_of_groups
 from .lot import Lot, Row
 from .source import Rescored, Source
 
-LOTS = 2  # that are kept in memory; 90,000 rollouts take some 60 MB
-FILES = 1024  # whose totals are kept
+LOTS = 2  # cached in memory; 90,000 rollouts take about 60 MB
+FILES = 1024  # files with cached totals
 PLACE = ("trajectory__origin__step", "trajectory__origin__rollout")
-File = tuple[int, Path, int]  # a step, its file, and when that was written
+File = tuple[int, Path, int]  # step, file and modification time
 
 
 class RunSource(Source):
@@ -63,18 +63,18 @@ class RunSource(Source):
         )
 
     def read(self, most: int) -> Lot:
-        """Whole steps, evenly spread, of at most so many rollouts together. Raises NoRollouts."""
+        """Read whole, evenly spread steps with at most `most` rollouts in total. Raises NoRollouts."""
         return lot_of(self.run, tuple(self.files(most)), self.run.dataset.trajectories.count())
 
     def files(self, most: int) -> Iterator[File]:
-        """Raises NoRollouts."""
+        """Yield the selected steps' files. Raises NoRollouts."""
         for step in spread(self.steps, self.size(), most):
             with explained(self.run, step):
                 file = self.store.file(step)
                 yield step, file, file.stat().st_mtime_ns
 
     def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
-        """Step by step. Raises NoRollouts, StaleExample, UnknownExample."""
+        """Score step by step. Raises NoRollouts, StaleExample, UnknownExample."""
         files = tuple(self.files(most))
         after: dict[tuple[int, int | str], float] = {}
         limit = max(1, int(self.run.config.get("max_steps", DEFAULTS["max_steps"])))
@@ -98,7 +98,7 @@ class RunSource(Source):
         return frozenset(here.values_list("origin__step", "origin__rollout"))
 
     def verdicts(self, rows: Sequence[Row]) -> dict[tuple[int, int | str], str]:
-        """Of the rollouts that were collected and judged: where each is, and the newest settled verdict."""
+        """Return the newest settled verdict of each collected and reviewed rollout by its place."""
         from prove_web.review.models import Item
 
         judged = Item.objects.filter(
@@ -112,7 +112,7 @@ class RunSource(Source):
 
 
 def spread(steps: Sequence[int], rollouts: int, most: int) -> list[int]:
-    """As many steps, evenly spread and the last among them, as hold at most so many rollouts; one at least."""
+    """Return evenly spread steps with at most `most` rollouts in total, including the last step; at least one."""
     if rollouts <= most or len(steps) < 2:
         return [*steps]
     keep = max(1, most * len(steps) // rollouts)
@@ -133,7 +133,7 @@ def row(step: int, one: Summary, needed: dict[str, int]) -> Row:
 
 @lru_cache(LOTS)
 def lot_of(run: Run, files: tuple[File, ...], size: int) -> Lot:
-    """The rollouts of these files; of an example that the data set, of this size, does not have, without reward."""
+    """Load the rollouts of these files; rollouts of examples missing from the dataset have no reward."""
     needed, rows, group = needs(run.dataset.job_id, size), list[Row](), size_of_groups(run)
     for step, file, _ in files:
         with explained(run, step):
@@ -154,6 +154,6 @@ def totals_in(run: Run, step: int, file: Path, stamp: int, config: RewardConfig)
 
 @lru_cache(16)
 def needs(job: UUID, size: int) -> dict[str, int]:
-    """How many calls the ground truth of each example of a data set has; its job names it (see of_dataset.py)."""
+    """Return the number of ground-truth calls by example; the job identifies the dataset (see of_dataset.py)."""
     known = Trajectory.objects.filter(dataset__job=job).values_list("example", "tools", "steps")
     return {example: len(tools.split(",")) if steps else 0 for example, tools, steps in known}

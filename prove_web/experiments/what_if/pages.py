@@ -1,4 +1,4 @@
-"""The page of what-if rewards, and saving one under a name."""
+"""The reward replay page, and saving a reward under a name."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from .of_run import RunSource
 from .params import MOST, WHOLE, WhatIfParams, datasets, parse_params, runs, within
 from .source import Place
 
-# Where the columns of the two distributions lie in a box of WIDTH by HEIGHT.
+# Layout of the two histograms in a box of WIDTH by HEIGHT.
 
 WIDTH, HEIGHT = 520, 160
-WIDE, NARROW = 0.9, 0.5  # shares of a column's place that the one before and the one after take
+WIDE, NARROW = 0.9, 0.5  # widths of the before and after bars, as shares of a bin
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A column: its corner and size."""
+    """A bar: its corner and size."""
 
     x: float
     y: float
@@ -59,7 +59,7 @@ class Column:
 
 
 def columns(bins: Sequence[Bin]) -> list[Column]:
-    """The same scale for both, so that they can be compared."""
+    """Lay out both histograms on the same scale."""
     most = max(max(one.before, one.after) for one in bins)
     place = WIDTH / len(bins)
 
@@ -71,9 +71,9 @@ def columns(bins: Sequence[Bin]) -> list[Column]:
     return [Column(one, bar(at, one.before, WIDE), bar(at, one.after, NARROW)) for at, one in enumerate(bins)]
 
 
-AT_ONCE = 200  # rollouts that one request scores whole, before it tells how far it is
+AT_ONCE = 200  # complete rollouts scored per request
 LISTED = 20  # contradicted labels
-SLIDERS = {  # up to where each goes; a number may be larger
+SLIDERS = {  # maximum of each slider; a typed number may be larger
     **dict.fromkeys(("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"), 2),
     **dict.fromkeys(("tau", "tau_end", "final_state", "provenance", "repeats"), 1),
 }
@@ -94,9 +94,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of it: the comparison, of how many rollouts out of how many, in how many seconds; or `why` none.
+    """The result: the comparison, the number of rollouts used and available, and the duration; or `why` there is none.
 
-    Of forms that take a while `left` have yet to be scored, in about `seconds_left` seconds; `total` is with these.
+    For slow reward forms, `left` rollouts are not scored yet, which takes about `seconds_left`; `total` includes them.
     """
 
     compared: Compared | None = None
@@ -121,10 +121,9 @@ class Answer:
 @in_project(Action.VIEW)
 @require_safe
 def what_if(request: ProjectRequest) -> HttpResponse:
-    """`?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every weight that is not its own.
+    """Show the page: `?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every changed weight.
 
-    Where each rollout has to be read whole, a request scores some more of them, and the page asks for the rest, unless
-    `stop` says that these will do.
+    For slow reward forms each request scores some rollouts and the page requests the rest, unless `stop` is set.
     """
     want = parse_params(request.project, request.GET.dict())
     blind = Blind(request.user, request.project)
@@ -152,7 +151,7 @@ def what_if(request: ProjectRequest) -> HttpResponse:
 
 
 def build_context(project: Project, want: WhatIfParams, found: Compared) -> dict[str, Any]:
-    """What templates take beside the comparison: columns, ticks, and the addresses of rollouts."""
+    """Return the template context of a comparison: columns, ticks, and rollout URLs."""
     low, high = found.bins[0].low, found.bins[-1].high
 
     def linked(rows: Sequence[Any]) -> list[tuple[Any, str]]:
@@ -169,7 +168,7 @@ def build_context(project: Project, want: WhatIfParams, found: Compared) -> dict
 
 
 def where(project: Project, want: WhatIfParams, row: Row) -> str:
-    """The page of a rollout or a trajectory."""
+    """Return the URL of a rollout's or trajectory's page."""
     if isinstance(want.source, RunSource):
         return reverse("rollout", args=[*project.path, want.source.run.number, *row.place])
     return reverse("trajectory", args=[*project.path, *row.place])
@@ -186,7 +185,7 @@ def fields(want: WhatIfParams) -> list[Field]:
 
 
 def presets(want: WhatIfParams, saved: list[SavedReward]) -> list[tuple[str, str, bool]]:
-    """The rewards that have a name: how each is called, its address, and whether it is this."""
+    """Return the named rewards as (title, query string, whether it is the current one)."""
     own = [("Original", want.own)]
     named = [(short(name), config) for name, config in PRESETS.items()]
     team = [(one.name, read_reward(one.config)) for one in saved]
@@ -194,9 +193,9 @@ def presets(want: WhatIfParams, saved: list[SavedReward]) -> list[tuple[str, str
 
 
 def answer(want: WhatIfParams, blind: Blind) -> Answer:
-    """The rollouts under the configuration; those of a form that takes more than the columns are fewer.
+    """Score the rollouts with the configuration; slow reward forms use fewer rollouts.
 
-    What one has yet to review `blind` is left out.
+    Rollouts that the user still has to review (`blind`) are left out.
     """
     source, began = want.source, perf_counter()
     assert source is not None
@@ -242,7 +241,7 @@ def nothing(stale: int, without: int) -> str:
 @in_project(Action.LAUNCH)
 @require_POST
 def reward_save(request: ProjectRequest) -> HttpResponse:
-    """Save the configuration of the page under a name; the launch form offers it from then on."""
+    """Save the page's configuration under a name, which the launch form then offers."""
     back = f"{reverse('what-if', args=request.project.path)}?{request.POST.get('back', '')}"
     try:
         config: RewardConfig = within(read_reward(request.POST.get("config", "") or "{}"))
@@ -257,7 +256,7 @@ def reward_save(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def reward_remove(request: ProjectRequest, reward: int) -> HttpResponse:
-    """`sure` takes the name away; runs that were scored by it keep their weights."""
+    """Delete a saved reward if `sure` is set; runs scored with it are not affected."""
     found = get_object_or_404(SavedReward, project=request.project, pk=reward)
     if "sure" not in request.POST:
         messages.warning(request, f"“{found.name}” was not removed: the removal was not confirmed.")

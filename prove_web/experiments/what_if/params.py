@@ -1,4 +1,4 @@
-"""What an address asks of a what-if reward: of which rollouts, under which configuration; and that address again."""
+"""Query parameters of the reward replay page: the rollouts and the reward configuration."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ from .of_dataset import DatasetSource
 from .of_run import RunSource
 from .source import Source
 
-MOST = (2_000, 20_000, 100_000)  # rollouts that are looked at
+MOST = (2_000, 20_000, 100_000)  # choices for the maximum number of rollouts
 USUAL = 20_000
-WHOLE = 2_000  # where each has to be read whole
-ACCEPT = 0.5  # of the most that one can earn: from there on a reward accepts
+WHOLE = 2_000  # limit for reward forms that need complete rollouts
+ACCEPT = 0.5  # as a share of the maximum reward: from there on a reward counts as accepting
 
 
 @dataclass(frozen=True)
 class WhatIfParams:
-    """`source` is None where the project has nothing to score. `fault` says what is wrong with the configuration, which
-    is then the source's own. `accept` is a share of the most that a rollout can earn."""
+    """The parsed parameters; `source` is None if the project has nothing to score.
+
+    `fault` says what is wrong with the configuration, which is then the source's own. `accept` is a share of the
+    maximum reward of a rollout.
+    """
 
     source: Source | None
     config: RewardConfig
@@ -46,7 +49,7 @@ class WhatIfParams:
         return self.source.config if self.source else self.config
 
     def query(self, config: RewardConfig | None = None) -> str:
-        """The address of this, or of the same under another configuration: only what is not as usual."""
+        """Return the equivalent query string, optionally with another configuration; default values are omitted."""
         before, after = asdict(self.own), asdict(config or self.config)
         told: dict[str, Any] = {"of": self.source.name} if self.source else {}
         told |= {"first": self.first, "last": self.last}
@@ -57,7 +60,7 @@ class WhatIfParams:
 
 
 def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
-    """What an address asks for; whatever is missing is as usual, and a weight that is missing is the source's own."""
+    """Parse the parameters; missing ones have their defaults, and missing weights are the source's own."""
     first, last = (parse_digits(given.get(name, "")) for name in ("first", "last"))
     source = source_of(project, given.get("of", ""), first, last)
     own = source.config if source else PRESETS["paper"]
@@ -77,7 +80,10 @@ def parse_params(project: Project, given: Mapping[str, str]) -> WhatIfParams:
 
 
 def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
-    """The same, if no number is larger than its own was and than the launch form takes. Raises BadReward."""
+    """Return the configuration if every number is within the launch form's limit or the source's value.
+
+    Raises BadReward.
+    """
     for name in REWARD:
         most = getattr(RewardFields.base_fields[f"reward_{name}"], "max_value", None)
         value, before = getattr(config, name), getattr(own, name)
@@ -87,14 +93,14 @@ def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
 
 
 def saved(project: Project, name: str) -> RewardConfig | None:
-    """A reward of the project, by its number."""
+    """Return a saved reward of the project by its number."""
     number = parse_digits(name.removeprefix("saved-"))
     found = project.rewards.filter(pk=number).first() if number else None
     return read_reward(found.config) if found else None
 
 
 def source_of(project: Project, name: str, first: int | None, last: int | None) -> Source | None:
-    """The run or data set of this name; without one the newest run that has rollouts, else the newest data set."""
+    """Return the named run or dataset; without a name the newest run with rollouts, else the newest dataset."""
     kind, _, number = name.partition("-")
     if kind == "run" and (found := runs(project).filter(number=parse_digits(number) or 0).first()):
         return RunSource(found, first, last)
@@ -115,7 +121,7 @@ def datasets(project: Project) -> Any:
 
 
 def read(text: str) -> float | str | None:
-    """A number as a number; what is none is left for the configuration to refuse."""
+    """Parse a number; other text is returned unchanged for the configuration to reject."""
     text = text.strip()
     if text == "none":
         return None

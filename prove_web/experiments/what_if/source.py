@@ -1,4 +1,4 @@
-"""Where rollouts for a what-if reward come from: what a run and a data set have in common."""
+"""The interface of rollout sources for reward replay, implemented by runs and datasets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Place = tuple[int, int | str]
 
 @dataclass(frozen=True)
 class Rescored:
-    """Rollouts that were scored one by one; `after` has those that could be, `stale` counts those of other servers.
+    """Individually scored rollouts; `after` has the scored ones, `stale` counts those whose servers' code changed.
 
-    `left` are those that wait for the next request, and `anew` those that this one scored.
+    `left` rollouts remain for the next request, and `anew` were scored by this one.
     """
 
     lot: Lot
@@ -30,7 +30,7 @@ class Rescored:
 
 
 class Source(Protocol):
-    """A run or a data set, with the reward that its rollouts were scored by and the most they could earn."""
+    """A run or dataset, with the reward that scored its rollouts and the maximum reward."""
 
     @property
     def name(self) -> str: ...
@@ -45,19 +45,19 @@ class Source(Protocol):
     def most(self) -> float: ...
 
     def size(self) -> int:
-        """How many rollouts there are."""
+        """Return the number of rollouts."""
 
     def read(self, most: int) -> Lot:
-        """At most so many of them, in columns, evenly spread."""
+        """Return at most `most` rollouts in columns, evenly spread."""
 
     def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
-        """At most so many of them, read whole and scored by this; what was scored before is known.
+        """Score at most `most` complete rollouts with this configuration; earlier results are cached.
 
-        Once `at_once` were scored anew, the others are left.
+        Stops after `at_once` newly scored rollouts and leaves the rest.
         """
 
     def places(self, trajectories: QuerySet) -> frozenset[Place]:
-        """Where those of its rollouts are that are these trajectories, which a query names by their keys."""
+        """Return the places of the source's rollouts that are among these trajectories, a query of primary keys."""
 
     def verdicts(self, rows: Sequence[Row]) -> dict[Place, str]:
-        """What people settled on, of those they judged."""
+        """Return the settled verdicts of the reviewed rollouts."""

@@ -1,4 +1,4 @@
-"""The page kit's tags and filters; templates have them without `{% load %}`."""
+"""Tags and filters of the page kit, available in templates without `{% load %}`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 SPRITE = "vendor/tabler-icons.svg"
-SHORT = 300  # characters that need no folding
+SHORT = 300  # characters that need no collapsing
 SHORT_LINES = 6
 MINUS = "\N{MINUS SIGN}"  # as wide as a plus
 
 
 @register.simple_tag
 def icon(name: str, classes: str = "") -> SafeString:
-    """One icon of the sprite; it is decoration, so the words beside it must say the same."""
+    """Return an icon of the sprite; it is decorative, so nearby text must carry the meaning."""
     return format_html(
         '<svg class="icon {}" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2"'
         ' stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><use href="{}#{}"/></svg>',
@@ -34,12 +34,12 @@ def icon(name: str, classes: str = "") -> SafeString:
 
 @register.filter
 def json_pretty(value: Any) -> str:
-    """Indented JSON; text that is JSON is read first, any other text stays as it is."""
+    """Return indented JSON; text is parsed as JSON if possible, otherwise returned unchanged."""
     if not isinstance(value, str):
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
     try:
         made = json.dumps(json.loads(value), indent=2, ensure_ascii=False)
-        made.encode()  # half a surrogate pair is written as it is escaped in the text
+        made.encode()  # a lone surrogate must stay escaped
     except UnicodeEncodeError:
         return json.dumps(json.loads(value), indent=2)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def json_pretty(value: Any) -> str:
 
 @register.filter
 def duration(seconds: float | timedelta | None) -> str:
-    """`42 s`, `3 min 20 s`, `1 h 05 min`, `2 d 3 h`; nothing for None."""
+    """Format a duration as `42 s`, `3 min 20 s`, `1 h 05 min`, `2 d 3 h`; empty for None."""
     if seconds is None or seconds == "":
         return ""
     whole = round(seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds))
@@ -66,7 +66,7 @@ def duration(seconds: float | timedelta | None) -> str:
 
 @register.filter
 def compact(number: float | str | None) -> str:
-    """`950`, `12.3k`, `4.5M`: a number for a tile; nothing for None."""
+    """Format a number compactly: `950`, `12.3k`, `4.5M`; empty for None."""
     if number in (None, ""):
         return ""
     size = float(number)
@@ -78,7 +78,7 @@ def compact(number: float | str | None) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """A share of 0 to 1 as a whole number of percent, as a style or an attribute takes it."""
+    """Return a share of 0 to 1 as an integer percentage for a style or attribute."""
     return str(round(100 * min(1.0, max(0.0, float(share or 0)))))
 
 
@@ -89,20 +89,20 @@ def share_of(value: float, whole: float) -> float:
 
 @register.filter
 def before_at(name: str) -> str:
-    """What a worker's name says before its host."""
+    """Return the part of a worker's name before its host."""
     return name.partition("@")[0]
 
 
 @register.filter
 def is_long(text: Any) -> bool:
-    """Whether a text is folded until asked for."""
+    """Return whether a text is collapsed by default."""
     words = str(text or "")
     return len(words) > SHORT or words.count("\n") >= SHORT_LINES
 
 
 @register.filter
 def styled(field: BoundField) -> SafeString:
-    """The field's widget in the kit's clothes."""
+    """Return the field's widget with the kit's CSS classes."""
     widget = field.field.widget
     if isinstance(widget, CheckboxInput):
         kind = "form-check-input"
@@ -114,7 +114,7 @@ def styled(field: BoundField) -> SafeString:
 
 @register.filter
 def is_choices(field: BoundField) -> bool:
-    """Whether it is a list of boxes to tick."""
+    """Return whether the field is a list of checkboxes."""
     return isinstance(field.field.widget, CheckboxSelectMultiple)
 
 

@@ -1,4 +1,4 @@
-"""The tar of a backup, written and read as a stream: nothing is held in memory but the list of its members."""
+"""Streaming reader and writer of backup tars; only the member list is held in memory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ UNREADABLE = (tarfile.TarError, EOFError, gzip.BadGzipFile, pyarrow.ArrowExcepti
 
 
 class BackupFailed(Exception):
-    """Why there is no backup, or no restore: what is the case and what to do."""
+    """Error that prevents a backup or a restore; says what happened and what to do."""
 
 
 @dataclass
 class Digest:
-    """A file that is read through here: how much of it, and its SHA-256."""
+    """A file wrapper that counts the bytes read and computes their SHA-256."""
 
     file: IO[bytes]
     size: int = 0
@@ -44,7 +44,7 @@ class Digest:
 
 
 class Writer:
-    """Adds members and remembers their digests."""
+    """A writer that adds members and records their digests."""
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self.tar = tar
@@ -54,7 +54,7 @@ class Writer:
         self.add(name, BytesIO(content), len(content), 0o600, 0)
 
     def file(self, name: str, file: IO[bytes]) -> int:
-        """As much of an open file as there is now: one that grows meanwhile is as it was. Returns its bytes."""
+        """Add an open file up to its current size, so that concurrent growth is ignored. Returns its bytes."""
         now = os.fstat(file.fileno())
         self.add(name, file, now.st_size, now.st_mode & 0o777, int(now.st_mtime))
         return now.st_size
@@ -71,7 +71,7 @@ class Writer:
 
 
 def compression(path: Path) -> str:
-    """Which one the name asks for. Raises BackupFailed."""
+    """Return the compression for the file name. Raises BackupFailed."""
     for suffixes, kind in ((ZSTANDARD, "zstd"), (GZIP, "gzip")):
         if path.name.endswith(suffixes):
             return kind
@@ -80,7 +80,7 @@ def compression(path: Path) -> str:
 
 @contextmanager
 def written(path: Path) -> Iterator[Writer]:
-    """A new archive, for this user alone; it appears whole or not at all. Raises BackupFailed."""
+    """Create an archive readable only by this user, atomically. Raises BackupFailed."""
     kind = compression(path)
     if path.exists():
         raise BackupFailed(f"{path} already exists: choose another name, or move it away")
@@ -104,7 +104,7 @@ def written(path: Path) -> Iterator[Writer]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """An archive to be read from its beginning to its end. Raises BackupFailed for what is none."""
+    """Open an archive for sequential reading. Raises BackupFailed if it is unreadable."""
     kind = compression(path)
     try:
         with path.open("rb") as raw:

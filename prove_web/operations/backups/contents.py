@@ -1,4 +1,4 @@
-"""What of the data folder a backup keeps: all of it but what is made anew, and what one chooses to leave out."""
+"""Data folder contents in a backup: everything except regenerated files and parts the user excludes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-# The broker's messages are said again from the database; logs and caches tell nothing that a page shows.
+# The broker's messages are resent from the database; logs and caches contain nothing that pages show.
 MADE_ANEW = frozenset({"cache", "logs", "valkey", "serve.lock"})
 DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 CHECKPOINT = re.compile(r"jobs/[^/]+/out/checkpoints/[^/]+")
@@ -19,7 +19,10 @@ PARTS = {
 
 
 def files(data: Path, database: Path | None, without: frozenset[str]) -> Iterator[tuple[str, Path]]:
-    """Name and place of every file to keep, in order; neither links nor sockets, which are nothing to put back."""
+    """Yield name and path of every file to back up, in order.
+
+    Links and sockets are skipped, as they cannot be restored.
+    """
     ours = {Path(f"{database}{suffix}") for suffix in DATABASE_SUFFIXES} if database else set()
     for folder, folders, names in os.walk(data):
         here = Path(folder)
@@ -35,7 +38,7 @@ def files(data: Path, database: Path | None, without: frozenset[str]) -> Iterato
 
 
 def special(path: Path) -> bool:
-    """Whether it is a link, a socket or a pipe; what was just removed is none."""
+    """Return whether the path is a link, socket or pipe; False if it was just removed."""
     try:
         return not stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
@@ -43,7 +46,7 @@ def special(path: Path) -> bool:
 
 
 def links(data: Path) -> list[str]:
-    """The links in the data folder, which a backup does not keep."""
+    """Return the symbolic links in the data folder, which backups omit."""
     found = []
     for folder, folders, names in os.walk(data):
         found += [

@@ -1,4 +1,4 @@
-"""The database as one file: SQLite's own online copy, or what pg_dump makes; both of one moment, while it is in use."""
+"""Consistent database copies while the site is in use, by SQLite's online backup or pg_dump."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from .archive import BackupFailed
 
-LIBPQ = {"sslmode", "sslrootcert", "sslcert", "sslkey"}  # options that DATABASE_URL may carry
+LIBPQ = {"sslmode", "sslrootcert", "sslcert", "sslkey"}  # supported options of DATABASE_URL
 
 
 def sqlite_file() -> Path | None:
-    """Where the SQLite database is; None for another kind."""
+    """Return the path of the SQLite database; None for other databases."""
     return Path(connection.settings_dict["NAME"]).resolve() if connection.vendor == "sqlite" else None
 
 
@@ -29,7 +29,7 @@ def migrations() -> list[tuple[str, str]]:
 
 
 def snapshot(target: Path) -> None:
-    """Write the database as it is now into a new file. Raises BackupFailed."""
+    """Write the current database to a new file. Raises BackupFailed."""
     file = sqlite_file()
     if file is None:
         run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}", named())
@@ -38,11 +38,11 @@ def snapshot(target: Path) -> None:
         raise BackupFailed(f"{file} does not exist: start the site once, or check PROVE_DATA and DATABASE_URL")
     uri = f"{file.as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=20)) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)  # in one step, under one read transaction: writers go on
+        source.backup(copy)  # a single step under one read transaction, which does not block writers
 
 
 def load(source: Path) -> None:
-    """Make the database that the settings name what this file says. It must be empty. Raises BackupFailed."""
+    """Load the file into the configured database, which must be empty. Raises BackupFailed."""
     file = sqlite_file()
     if file is None:
         run("pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", named(), source)
@@ -59,7 +59,7 @@ def load(source: Path) -> None:
 
 
 def refuse_full() -> None:
-    """Raises BackupFailed when there is something in the database that a restore would write over."""
+    """Raise BackupFailed if a restore would overwrite data in the database."""
     file = sqlite_file()
     if file is not None and file.exists():
         raise BackupFailed(f"{file} already exists: restore into an empty PROVE_DATA, or move the file away")
@@ -68,12 +68,12 @@ def refuse_full() -> None:
 
 
 def named() -> str:
-    """The option that names the PostgreSQL database; its password goes by the environment alone."""
+    """Return the option with the name of the PostgreSQL database; the password is passed in the environment only."""
     return f"--dbname={connection.settings_dict['NAME']}"
 
 
 def run(program: str, *arguments: object) -> None:
-    """One of PostgreSQL's own programs. Raises BackupFailed with its last words."""
+    """Run a PostgreSQL program. Raises BackupFailed with the last line of its error output."""
     if not (found := shutil.which(program)):
         raise BackupFailed(f"{program} not found: install PostgreSQL's client programs (Debian: postgresql-client)")
     command = [found, *map(str, arguments)]
@@ -84,7 +84,7 @@ def run(program: str, *arguments: object) -> None:
 
 
 def account(settings: dict[str, Any]) -> dict[str, str]:
-    """What libpq reads from the environment, where no other user of the machine sees it."""
+    """Return the environment variables for libpq, which other users of the machine cannot read."""
     names = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD"}
     given = {name: str(settings[key]) for name, key in names.items() if settings.get(key)}
     options = {f"PG{name.upper()}": str(value) for name, value in settings.get("OPTIONS", {}).items() if name in LIBPQ}

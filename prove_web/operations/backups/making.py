@@ -1,4 +1,4 @@
-"""Make a backup of a site that is in use: first the database, then the files that it names."""
+"""Creation of a backup while the site is in use: the database first, then the files it refers to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class BackupSummary:
-    """What a backup holds. `gone` are files that were removed while it was made, and `links` are not kept."""
+    """Contents of a backup. `gone` files were removed while it was made, and `links` are omitted."""
 
     files: int = 0
     bytes: int = 0
@@ -34,9 +34,9 @@ class BackupSummary:
 
 
 def backup(file: Path, without: Collection[str], progress: Progress) -> BackupSummary:
-    """Write all of the site into one file. Raises BackupFailed, and then leaves nothing behind.
+    """Write the whole site to one file. Raises BackupFailed, leaving no files behind.
 
-    A job writes its files before its event, so what the database names at its moment is in the folder afterwards.
+    A job writes its files before its event, so files referred to by the database copy exist afterwards.
     """
     data = settings.PROVE_DATA
     made = BackupSummary(links=links(data))
@@ -62,7 +62,7 @@ def existing(folder: Path) -> Path:
 
 
 def leave_room(target: Path, file: Path) -> None:
-    """Raises BackupFailed where this file, written into a folder on the site's disk, would take the last of it."""
+    """Raise BackupFailed if writing this file to a folder on the site's disk would use up the reserved space."""
     try:
         if shares_disk(target):
             room_for("the backup", bytes_of(file))
@@ -71,7 +71,7 @@ def leave_room(target: Path, file: Path) -> None:
 
 
 def about(without: Collection[str]) -> About:
-    """What a restore has to know before it begins."""
+    """Return the information that a restore needs first."""
     return About(
         format=FORMAT,
         data_version=DATA_VERSION,

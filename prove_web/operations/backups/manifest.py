@@ -1,4 +1,4 @@
-"""What a backup says of itself: what it is about, at its beginning, and what is in it, at its end."""
+"""Backup metadata: `about.json` at the beginning, and the manifest at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Member(BaseModel):
 
 
 class About(BaseModel):
-    """`database` is Django's word for the kind; `migrations` are those applied, as (app, name)."""
+    """`database` is Django's vendor name; `migrations` are the applied ones as (app, name)."""
 
     format: int
     data_version: int
@@ -30,14 +30,14 @@ class About(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Every member but the manifest itself, by name; `gone` are files that were removed while it was made."""
+    """All members except the manifest, by name; `gone` files were removed while the backup was made."""
 
     members: dict[str, Member]
     gone: list[str]
 
 
 def read_about(content: bytes) -> About:
-    """Raises BackupFailed."""
+    """Parse `about.json`. Raises BackupFailed."""
     try:
         return About.model_validate_json(content)
     except ValidationError:
@@ -45,7 +45,7 @@ def read_about(content: bytes) -> About:
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """Raises BackupFailed."""
+    """Parse the manifest. Raises BackupFailed."""
     try:
         return Manifest.model_validate_json(content)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Put a backup back into an empty data folder: nothing is in place before all of it was found to be whole."""
+"""Restoring a backup into an empty data folder; nothing is moved into place before everything is verified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Found = dict[str, Member]
 
 @dataclass(frozen=True)
 class Restored:
-    """What was put back."""
+    """Summary of a restore."""
 
     made_at: datetime
     files: int
@@ -39,7 +39,7 @@ class Restored:
 
 
 def restore(file: Path, progress: Progress) -> Restored:
-    """Make the data folder and the database what the backup says. Raises BackupFailed, and then changes nothing."""
+    """Restore data folder and database from the backup. Raises BackupFailed, changing nothing."""
     data = settings.PROVE_DATA
     refuse_full(data)
     staging = data / STAGING
@@ -63,7 +63,7 @@ def refuse_full(data: Path) -> None:
 
 
 def unpacked(tar: tarfile.TarFile, staging: Path, progress: Progress) -> tuple[About, Found, Manifest]:
-    """Write the members below `staging`. Returns what it is about, the digests found, and the manifest."""
+    """Extract the members to `staging`; return `about.json`, the computed digests, and the manifest."""
     about, members = None, {}
     for number, member in enumerate(tar):
         progress(number)
@@ -88,7 +88,7 @@ def text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[bytes, Member]:
 
 
 def understood(about: About) -> About:
-    """The same, when this version and this database can take it. Raises BackupFailed."""
+    """Return the metadata if this version and database are compatible with it. Raises BackupFailed."""
     if (about.format, about.data_version) != (FORMAT, DATA_VERSION):
         raise BackupFailed(
             f"the backup has format {about.format} and data version {about.data_version}, this site reads "
@@ -106,7 +106,7 @@ def understood(about: About) -> About:
 
 
 def place(name: str, staging: Path) -> Path:
-    """Where a member goes. Raises BackupFailed for a name that leads elsewhere."""
+    """Return the target path of a member. Raises BackupFailed for a name outside the backup's structure."""
     path = PurePosixPath(name)
     plain = path.parts and not path.is_absolute() and ".." not in path.parts and "\\" not in name and "\0" not in name
     if not plain or not (name == DATABASE or name.startswith(FILES)) or str(path) != name:
@@ -115,7 +115,7 @@ def place(name: str, staging: Path) -> Path:
 
 
 def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Member:
-    """Write one member, which must be a plain file that is not there yet. Returns its size and digest."""
+    """Extract one member, which must be a regular file that does not exist yet. Returns its size and digest."""
     path = place(member.name, staging)
     file = tar.extractfile(member) if member.isreg() else None
     if file is None:
@@ -137,20 +137,20 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
 
 
 def compare(found: Found, told: Found) -> None:
-    """Raises BackupFailed unless each member is what the manifest says, and none is missing."""
+    """Raise BackupFailed unless all members are present and match the manifest."""
     for name in sorted(found.keys() | told.keys()):
         if found.get(name) != told.get(name):
             raise BackupFailed(f"{name} in the backup does not match its checksum: it is damaged. Use another backup")
 
 
 def drop_torn_checkpoints(files: Path, gone: list[str]) -> None:
-    """A checkpoint that was being removed while the backup was made is not half there."""
+    """Delete checkpoints that were being removed while the backup was made, because they are incomplete."""
     for name in gone:
         if match := CHECKPOINT.match(str(PurePosixPath(name).parent)):
             shutil.rmtree(files / match[0], ignore_errors=True)
 
 
 def put_in_place(files: Path, data: Path) -> None:
-    with suppress(FileNotFoundError):  # a site without a single file
+    with suppress(FileNotFoundError):  # a backup without files
         for path in sorted(files.iterdir()):
             path.rename(data / path.name)

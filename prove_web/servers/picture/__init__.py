@@ -1,1 +1,1 @@
-"""The picture of the dependency graph: where things lie, what is drawn, how it is coloured, chains through it."""
+"""Picture of the dependency graph: layout, lines to draw, colours, and chains through it."""

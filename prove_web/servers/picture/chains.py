@@ -1,4 +1,4 @@
-"""Chains from one tool to another along proven edges: the shortest, and some drawn at random from a seed."""
+"""Chains from one tool to another along verified edges: the shortest ones, and random samples from a seed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mcp_servers.kit import Draw
 
 from ..graph_queries import Names
 
-LONGEST = 5  # tools of a chain, as data sets have them
-SHORTEST, SAMPLED = 5, 8  # that are listed
-TRIES = 40  # walks for each chain that is to be sampled
+LONGEST = 5  # tools of a chain, as in datasets
+SHORTEST, SAMPLED = 5, 8  # most that are listed
+TRIES = 40  # walks per chain to sample
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Tools, each of which gives or lets the next do what it cannot without."""
+    """Tools, each of which feeds or enables the next."""
 
     tools: tuple[str, ...]
     shortest: bool = False
@@ -30,14 +30,14 @@ class Chain:
 
     @property
     def address(self) -> str:
-        """Its tools as one value of an address."""
+        """Its tools as a single URL parameter."""
         return ",".join(self.tools)
 
 
 def chains(names: Iterable[Names], start: str, end: str, seed: int = 0) -> list[Chain]:
-    """The first few of the shortest chains of at most five tools, then sampled longer ones, each once.
+    """Return the first few shortest chains of at most five tools, then distinct sampled ones, which are longer.
 
-    The same edges, ends and seed give the same chains, whatever order the edges are in. None where there is no way.
+    The same edges, ends and seed give the same chains, for any order of the edges. There are none if no path exists.
     """
     graph = nx.DiGraph(sorted(names))
     if start == end or start not in graph or end not in graph:
@@ -58,7 +58,7 @@ def chains(names: Iterable[Names], start: str, end: str, seed: int = 0) -> list[
 
 
 def walked(graph: nx.DiGraph, start: str, end: str, ahead: dict[str, int], draw: Draw) -> tuple[str, ...] | None:
-    """A walk of at most five different tools that ends where it should; a length is drawn first, then each step."""
+    """Return a random walk of at most five distinct tools to the end, or None; its length is drawn first."""
     length = draw.integer(ahead[start] + 1, LONGEST)
     walk = [start]
     while walk[-1] != end:

@@ -1,4 +1,4 @@
-"""What the picture is coloured by: the kinds of tools and edges, or what a data set or runs made of them."""
+"""Colours of the picture: by kind of tool and edge, or by what a dataset or runs show of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..views.parts import typed
 from . import legend
 from .legend import Swatch
 
-# How many conversations of a data set call each tool, and how many use each edge.
+# Coverage: how many conversations of a dataset call each tool, and how many use each edge.
 
 BATCH = 500
 
@@ -37,13 +37,13 @@ class Coverage:
 
 
 def coverage(dataset: Dataset) -> Coverage:
-    """Counted once for a data set: what is in it does not change."""
+    """Return the coverage of a dataset; cached, because its contents do not change."""
     return counted(dataset.pk, dataset.trajectories.count())
 
 
 @lru_cache(maxsize=8)
 def counted(dataset: int, examples: int) -> Coverage:
-    """A conversation uses an edge when its ground truth has a step that needs what an earlier one gave."""
+    """Count a conversation for an edge if a step of its ground truth needs what an earlier step returned."""
     rows = Trajectory.objects.filter(dataset_id=dataset).exclude(tools="").order_by()
     tools, edges = Counter[str](), Counter[Names]()
     for named, needs, steps in rows.values_list("tools", "record__edges", "record__steps").iterator(BATCH):
@@ -53,13 +53,13 @@ def counted(dataset: int, examples: int) -> Coverage:
     return Coverage(examples, tools, edges)
 
 
-OFFERED = 100  # data sets and runs to choose from, the newest
+OFFERED = 100  # datasets and runs to choose from, newest first
 MARK_LOOKS = dict(zip(MARKS, (legend.READ, legend.WRITE, legend.DESTRUCTIVE), strict=True))
 
 
 @dataclass(frozen=True)
 class Paint:
-    """The look of each tool and edge as a place in a list of looks, what is told of a tool, and what is lacking.
+    """Look of each tool and edge as an index in a list of looks, with texts about tools and what is missing.
 
     A tool or an edge that is not named has the first look of its list.
     """
@@ -74,7 +74,7 @@ class Paint:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something to choose for the colours: its field, label, options, and the one chosen."""
+    """A choice for the colours: its field, label, options, and the selected one."""
 
     name: str
     label: str
@@ -83,7 +83,7 @@ class Choice:
 
 
 def choices(request: HttpRequest, project: Project, by: str) -> list[Choice]:
-    """What the colours are made from: the newest data set or runs where the address names none."""
+    """Return the choices for these colours; the newest dataset or runs are selected unless the URL names others."""
     if by == "coverage":
         rows = list(Dataset.objects.filter(project=project, trajectories__isnull=False).distinct()[:OFFERED])
         return [choice(request, "dataset", "Dataset", rows, 0)]
@@ -103,7 +103,7 @@ def choice(request: HttpRequest, name: str, label: str, rows: list[Any], place: 
 
 
 def paint(proven: Proven, by: str, chosen: list[Choice]) -> Paint:
-    """How the picture is coloured."""
+    """Return the colours of the picture."""
     things = [each.chosen for each in chosen]
     if by == "coverage":
         lacks = "No dataset of this project has conversations yet."
@@ -132,7 +132,7 @@ def by_kind(proven: Proven) -> Paint:
 
 
 def mark_of(node: Node) -> str:
-    """As lists mark it; a tool that is gone from the catalogue as far as the graph knows it."""
+    """Return the mark of a tool as in lists; for one that is gone from the catalogue, the mark in the graph."""
     known = entries().get(node.name)
     return known.mark if known else "write" if node.writes else "read"
 
@@ -186,5 +186,5 @@ def drifts(
 
 
 def called(run: Run) -> dict[str, Tool]:
-    """The tools that a run called; what was no call of an offered tool has no place in the graph."""
+    """Return the tools that a run called; malformed calls and unknown tools have no place in the graph."""
     return {tool.tool: tool for tool in tools_of(run) if tool.calls and tool.server}

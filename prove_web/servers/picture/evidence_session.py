@@ -1,4 +1,4 @@
-"""An edge's evidence made again by hand: a live session in the world it was proven in, with the first call made."""
+"""Live session that reproduces an edge's evidence: its world, with the first call made."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .. import session_services
 from ..graph_queries import Edge
 from ..models import LiveSession, SessionCall
 
-SIZE = "small"  # of the worlds that edges are proven in
+SIZE = "small"  # of the worlds in which edges are verified
 Call = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A world, the calls made in it, what the last of them answered when the edge was proven, and the call to try next.
+    """A world, the calls in it, the last call's result in the evidence, and the call to try next.
 
-    `earlier` writes come before an implicit edge's first call, which is the one that is refused.
+    `earlier` writes precede an implicit edge's first call, which is the one that is refused.
     """
 
     servers: tuple[str, ...]
@@ -40,8 +40,10 @@ class Scene:
 
 
 def scene(edge: Edge, parameter: str) -> Scene | None:
-    """What the evidence for a parameter tells; for an implicit edge it has none. None where there is no such evidence,
-    or a server is gone."""
+    """Return the scene of the evidence for a parameter; an implicit edge has one without a parameter.
+
+    None without such evidence, or if a server is gone.
+    """
     servers = tuple(sorted({*edge.servers}))
     if any(name not in SERVERS for name in servers):
         return None
@@ -61,7 +63,7 @@ def scene(edge: Edge, parameter: str) -> Scene | None:
 
 @transaction.atomic
 def reopen(told: Scene, project: Project, user: User, edge: Edge) -> tuple[LiveSession, SessionCall, bool]:
-    """The session, its last call, and whether that was answered as it was then. Raises Busy."""
+    """Return the session, its last call, and whether that has the same result as in the evidence. Raises Busy."""
     session = LiveSession.objects.create(
         project=project,
         title=f"Evidence: {edge.producer} → {edge.consumer}"[: session_services.TITLE],

@@ -1,7 +1,7 @@
-"""Where tools and servers lie in the picture: laid out once per graph, here and not in the browser, and kept.
+"""Layout of tools and servers in the picture, computed once per graph on the server and stored.
 
-Servers are pulled together by the edges between them and then pushed apart until none touch; within its server a tool
-lies near those it has edges with. What comes out depends on the tools and edges alone, not on the order they are in.
+The edges between servers pull them together, then they are pushed apart until none touch; within its server a tool is
+near those it has edges with. The result depends only on the tools and edges, not on their order.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import networkx as nx
 
 from ..graph_queries import Names, Node, Proven
 
-VERSION = 1  # goes up when the same graph comes to be laid out otherwise
+VERSION = 1  # increased when the same graph gets another layout
 SPACING = 64.0  # between two tools of a server, in units of the picture
 MARGIN = 90.0  # between two servers
-WIDER = 1.45  # than high: as a page is
+WIDER = 1.45  # ratio of width to height, as of a page
 ROUNDS = 120
 Point = tuple[float, float]
 Points = dict[str, Point]
@@ -32,7 +32,7 @@ Points = dict[str, Point]
 
 @dataclass(frozen=True)
 class Place:
-    """A middle and a radius, in whole units; a tool's radius is 0."""
+    """A centre and a radius, in whole units; a tool's radius is 0."""
 
     x: int
     y: int
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """Places by name, of servers and of tools; `key` names the graph they are of."""
+    """Places by name, of servers and of tools; `key` identifies their graph."""
 
     key: str
     servers: Mapping[str, Place]
@@ -53,13 +53,13 @@ class Layout:
 
 
 def key_of(nodes: Iterable[Node], names: Iterable[Names]) -> str:
-    """The hash of a graph's tools and edges."""
+    """Return the hash of a graph's tools and edges."""
     told = [VERSION, sorted((node.server, node.name) for node in nodes), sorted(names)]
     return blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
 
 
 def load_layout(proven: Proven, folder: Path) -> Layout:
-    """The layout of a graph, from a file of its hash in `folder`; made, and kept there, where there is none."""
+    """Return the layout of a graph from a file in `folder` named by its hash; it is created and stored if missing."""
     names = [edge.names for edge in proven.edges]
     key = key_of(proven.nodes, names)
     path = folder / f"layout-{key}.json"
@@ -67,14 +67,14 @@ def load_layout(proven: Proven, folder: Path) -> Layout:
         return found
     made = lay_out(proven.nodes, names)
     partial = path.with_name(f"{path.name}.{uuid4().hex}")
-    with suppress(OSError):  # a folder that cannot be written to costs time alone
+    with suppress(OSError):  # an unwritable folder costs only time
         partial.write_text(made.as_json, "utf-8")
         partial.replace(path)
     return made
 
 
 def read(path: Path) -> Layout | None:
-    """The layout in a file; None when there is none or it is torn."""
+    """Return the layout in a file; None if the file is missing or incomplete."""
     try:
         told = json.loads(path.read_text("utf-8"))
         servers, tools = ({name: Place(**place) for name, place in told[part].items()} for part in ("servers", "tools"))
@@ -84,7 +84,7 @@ def read(path: Path) -> Layout | None:
 
 
 def lay_out(nodes: Iterable[Node], names: Iterable[Names]) -> Layout:
-    """The places of all servers and tools."""
+    """Return the places of all servers and tools."""
     known, edges = sorted(nodes, key=lambda node: node.name), sorted(names)
     server = {node.name: node.server for node in known}
     inside = {
@@ -102,7 +102,7 @@ def lay_out(nodes: Iterable[Node], names: Iterable[Names]) -> Layout:
 
 
 def within(tools: list[str], edges: list[Names]) -> Points:
-    """The tools of one server around its middle: drawn together by their edges, then spread evenly over a disc."""
+    """Place the tools of a server around its centre: drawn together by their edges, then spread evenly over a disc."""
     own = nx.Graph()
     own.add_nodes_from(tools)
     own.add_edges_from((a, b) for a, b in edges if a in own and b in own)
@@ -119,7 +119,7 @@ def within(tools: list[str], edges: list[Names]) -> Points:
 
 
 def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
-    """The middles of the servers: near those with which they have many edges, none touching another."""
+    """Return the centres of the servers: near those with which they share many edges, none touching another."""
     if not radii:
         return {}
     whole = nx.Graph()
@@ -133,7 +133,7 @@ def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
 
 
 def apart(points: Points, radii: Mapping[str, float]) -> Points:
-    """Push discs that overlap apart, each by half, while all are drawn to the middle a little, until none do."""
+    """Push overlapping discs apart, each by half, while all are drawn slightly to the centre, until none overlap."""
     placed, names = dict(points), sorted(points)
     for turn in range(6 * ROUNDS):
         if turn < ROUNDS:
@@ -157,7 +157,7 @@ def apart(points: Points, radii: Mapping[str, float]) -> Points:
 
 
 def centred(points: Points) -> Points:
-    """Moved so that the middle of what they span is at the origin."""
+    """Move the points so that the centre of their bounding box is the origin."""
     if not points:
         return {}
     xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
@@ -166,5 +166,5 @@ def centred(points: Points) -> Points:
 
 
 def reach(points: Points) -> float:
-    """How far the farthest lies from the origin."""
+    """Return the largest distance of a point from the origin."""
     return max((math.hypot(x, y) for x, y in points.values()), default=0.0)

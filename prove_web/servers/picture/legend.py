@@ -1,4 +1,4 @@
-"""How things of a kind look in the picture and in its legend: never by colour alone, readable in light and dark."""
+"""Looks of tools and edges in the picture and its legend: never by colour alone, readable in light and dark mode."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ POLYGONS = {
     "down": ((-1.15, -1.1), (0, -0.4), (1.15, -1.1), (0, 1.2)),
 }
 GREY, BLUE, SKY, ORANGE, RED, GREEN = "#868e96", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73"
-LINE = "#2f8fce"  # blue for thin lines: on white and on near black
+LINE = "#2f8fce"  # blue for thin lines: visible on white and on near black
 QUARTERS = 4
 DASHES = {"solid": "", "dashed": "6 3", "dotted": "2 3"}
 
 
 @dataclass(frozen=True)
 class Swatch:
-    """A look with its meaning. Of a tool: shape, size across in pixels, and whether it is hollow; of an edge: width
-    and line."""
+    """A look with its meaning.
+
+    For a tool: shape, size across in pixels, and whether it is hollow; for an edge: width and line.
+    """
 
     label: str
     colour: str
@@ -33,7 +35,7 @@ class Swatch:
 
     @property
     def points(self) -> str:
-        """The corners of its shape in an SVG; empty for a circle."""
+        """The corners of the shape in an SVG; empty for a circle."""
         return " ".join(f"{x * self.size / 4:.2f},{y * self.size / 4:.2f}" for x, y in POLYGONS.get(self.shape, ()))
 
     @property
@@ -46,7 +48,7 @@ class Swatch:
 
     @property
     def look(self) -> dict[str, object]:
-        """For the browser."""
+        """The look for the browser, without its label."""
         return {name: value for name, value in vars(self).items() if name != "label"}
 
 
@@ -82,12 +84,12 @@ AMOUNTS = ("#b3d9ef", SKY, BLUE, "#00466e")
 
 
 def of_rate(rate: float) -> int:
-    """Which of SUCCESS; 0.8 is the first of its range."""
+    """Return the index in SUCCESS; 0.8 is the first of its range."""
     return bisect_right(RATES, round(rate, 9))
 
 
 def of_change(change: float) -> int:
-    """Which of DRIFT; what is exactly at a limit has changed."""
+    """Return the index in DRIFT; a change exactly at a limit counts as a change."""
     change = round(change, 9)
     return 2 if abs(change) < CHANGES[2] else bisect_right(CHANGES, change) if change > 0 else of_loss(change)
 
@@ -97,7 +99,7 @@ def of_loss(change: float) -> int:
 
 
 def quarters(counts: Collection[int]) -> list[tuple[int, int]]:
-    """Up to four ranges of the counts above zero, about equally many in each: the first and the last of a range."""
+    """Return up to four ranges of the counts above zero, with about equally many counts in each, as (first, last)."""
     values = sorted(count for count in counts if count > 0)
     lows = sorted({values[len(values) * part // QUARTERS] for part in range(QUARTERS)} if values else ())
     highs = [low - 1 for low in lows[1:]] + values[-1:]
@@ -105,7 +107,7 @@ def quarters(counts: Collection[int]) -> list[tuple[int, int]]:
 
 
 def amounts(ranges: list[tuple[int, int]], nothing: str, edges: bool = False) -> tuple[Swatch, ...]:
-    """For nothing, then for each range: larger and darker, or for edges wider, the more there is."""
+    """Return a look for zero, then one for each range: larger and darker for more, or for edges wider."""
     last = len(ranges) - 1
     more = [
         Swatch(
@@ -121,5 +123,5 @@ def amounts(ranges: list[tuple[int, int]], nothing: str, edges: bool = False) ->
 
 
 def of_amount(ranges: list[tuple[int, int]], count: int) -> int:
-    """Which of `amounts`."""
+    """Return the index in `amounts`."""
     return bisect_right([low for low, _ in ranges], count) if count else 0

@@ -1,4 +1,4 @@
-"""What an address of the graph asks for: which edges, around which tool, how coloured; and the edges that fit it."""
+"""URL parameters of the graph: edges, central tool and colours; and the edges that match them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..graph_queries import Edge, Names, Proven
 from ..views.parts import typed
 
 HOPS = (1, 2, 3)
-PAIR = "~"  # between the two names of an edge in an address
+PAIR = "~"  # separates the two names of an edge in a URL
 BY = {
     "kind": "Kind",
     "coverage": "Dataset coverage",
@@ -24,9 +24,10 @@ KEPT = ("q", "server", "kind", "between", "tool", "hops", "by", "dataset", "run"
 
 @dataclass(frozen=True)
 class GraphParams:
-    """The state of the page: what its table and its picture both show, and how the picture is coloured.
+    """State of the page: what both its table and its picture show, and how the picture is coloured.
 
-    `between` are two servers, the giver's and the taker's; `tool` is the middle of a neighbourhood of `hops` edges.
+    `between` are two servers, the producer's and the consumer's; `tool` is the centre of a neighbourhood of `hops`
+    edges.
     """
 
     text: str = ""
@@ -39,7 +40,7 @@ class GraphParams:
 
     @classmethod
     def of(cls, request: HttpRequest, proven: Proven) -> GraphParams:
-        """What is none of the graph's is not asked for."""
+        """Parse the URL; parameters that match nothing in the graph are ignored."""
         server, tool, hops, by = (typed(request, name) for name in ("server", "tool", "hops", "by"))
         known = {node.server for node in proven.nodes}
         pair = pair_of(typed(request, "between"))
@@ -55,11 +56,11 @@ class GraphParams:
 
     @property
     def narrow(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether the parameters leave anything out."""
         return bool(self.text or self.server or self.kind or self.between or self.tool)
 
     def edges(self, proven: Proven) -> list[Edge]:
-        """The edges that the table lists and the picture draws."""
+        """Return the edges that the table lists and the picture draws."""
         found = proven.search(self.text, self.server, self.kind)
         if self.between:
             found = [edge for edge in found if edge.servers == self.between]
@@ -74,7 +75,7 @@ class GraphParams:
 
 
 def pair_of(text: str) -> Names | None:
-    """Two names that stand in an address as one."""
+    """Split two names that a URL joins in one parameter."""
     first, _, second = text.partition(PAIR)
     return (first, second) if first and second else None
 
@@ -84,7 +85,7 @@ def written(names: Names) -> str:
 
 
 def distances(tool: str, names: Iterable[Names], most: int) -> Mapping[str, int]:
-    """How many edges away from a tool, in whichever direction, those are that lie at most so far."""
+    """Return the distance in edges, in either direction, of the tools within `most` edges of a tool."""
     near: dict[str, list[str]] = {}
     for a, b in names:
         near.setdefault(a, []).append(b)

@@ -1,4 +1,4 @@
-"""The picture as the browser is told it: places, looks, and the lines to draw."""
+"""Serialization of the picture for the browser: places, looks, and the lines to draw."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .colours import Paint
 from .layout import Layout
 from .params import GraphParams
 
-# Which edges are drawn one by one and which as bundles between servers: never more than a browser pans smoothly.
+# Edges drawn individually or as bundles between servers: never more than a browser pans smoothly.
 
-MOST = 1_500  # lines drawn at once
+MOST = 1_500  # lines drawn at the same time
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn of the edges found: each is there once, by itself or in a bundle."""
+    """The lines to draw: each edge occurs once, by itself or in a bundle."""
 
     edges: tuple[Edge, ...]
     bundles: tuple[Bundle, ...]
@@ -39,10 +39,10 @@ class Drawn:
 
 
 def drawn(found: Sequence[Edge], opened: str = "", named: Collection[Names] = (), most: int = MOST) -> Drawn:
-    """All edges by themselves where that is at most `most` lines; else bundled by their two servers.
+    """Return all edges individually if there are at most `most`; else bundle them by their two servers.
 
-    As many bundles are then undone as the lines allow: first those of the `opened` server, then those within one
-    server, which would be a line to itself, the smallest first. An edge that is `named` is always drawn by itself.
+    As many bundles are then split as the limit allows: first those of the `opened` server, then those within one
+    server, which would be a line to itself, the smallest first. An edge that is `named` is always drawn individually.
     """
     if len(found) <= most:
         return Drawn(tuple(found), ())
@@ -73,11 +73,11 @@ def serialize_graph(
     edge: Names | None,
     chain: Chain | None,
 ) -> dict[str, Any]:
-    """All of the picture. Tools and servers are named by their place in `tools` and `servers`.
+    """Return the whole picture. Tools and servers are referred to by their index in `tools` and `servers`.
 
-    `tools` are [name, server, x, y, look, what is told of it], `edges` [giver, taker, look] and `bundles` [giver's
-    server, taker's server, how many]. An edge or a chain that is chosen is drawn even where the filter leaves
-    it out, and the edges of a chosen tool are not bundled.
+    `tools` are [name, server, x, y, look, text about it], `edges` [producer, consumer, look] and `bundles` [producer's
+    server, consumer's server, count]. A selected edge or chain is drawn even if the filter excludes it, and the edges
+    of a selected tool are not bundled.
     """
     found = asked.edges(proven)
     chosen = ((edge,) if edge else ()) + (chain.names if chain else ())

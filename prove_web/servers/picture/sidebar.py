@@ -1,4 +1,4 @@
-"""What stands beside the picture: what there is to choose, or what is known of what was chosen."""
+"""Sidebar of the picture: choices, or details of the selection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .params import GraphParams, written
 
 @dataclass(frozen=True)
 class ServerRow:
-    """A server in the list beside the picture: its tools, and its edges within and to other servers."""
+    """A server in the sidebar: its tools, and its edges within and to other servers."""
 
     name: str
     tools: int
@@ -25,7 +25,7 @@ class ServerRow:
 
 @dataclass(frozen=True)
 class ToolRow:
-    """A tool in the list beside the picture."""
+    """A tool in the sidebar."""
 
     name: str
     server: str
@@ -35,7 +35,7 @@ class ToolRow:
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """An edge in a list beside the picture: `other` is the tool at its far end."""
+    """An edge in the sidebar: `other` is the tool at its other end."""
 
     edge: Edge
     other: str
@@ -60,7 +60,7 @@ def tools_of(proven: Proven, server: str) -> list[ToolRow]:
 
 
 def around(proven: Proven, tool: str) -> dict[str, Any]:
-    """A tool, what it is given and let do by others, and what it gives and lets do."""
+    """Return a tool with its incoming and outgoing edges."""
     node: Node = proven.tools[tool]
     entry = entries().get(tool)
     return {
@@ -75,7 +75,7 @@ def around(proven: Proven, tool: str) -> dict[str, Any]:
 
 
 def beside(proven: Proven, asked: GraphParams, edge: Edge | None, told: str) -> dict[str, Any]:
-    """The narrowest thing that is chosen: an edge, a tool, two servers, a server; else all servers."""
+    """Return the most specific selection: an edge, a tool, two servers, a server; else all servers."""
     if edge:
         return {"shown": "edge", "edge": edge}
     if asked.tool:
@@ -90,7 +90,7 @@ def beside(proven: Proven, asked: GraphParams, edge: Edge | None, told: str) -> 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The chains between two tools that were asked for, and which of them is chosen."""
+    """The requested chains between two tools, and the selected one."""
 
     start: str
     end: str
@@ -104,7 +104,7 @@ class Drawing:
 
     @property
     def next(self) -> int:
-        """The seed of other samples."""
+        """The seed of the next samples."""
         return self.seed + 1
 
     @property

@@ -1,1 +1,1 @@
-"""The pages of servers, tools, the graph and live sessions."""
+"""Pages of servers, tools, the graph and live sessions."""

@@ -1,4 +1,4 @@
-"""What is done in a live session: a call, with all that its form can ask; a fork, a fresh start, a removal."""
+"""Actions in a live session: a call with its form's buttons, a fork, a reset, a deletion."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ KEPT = ("table", "find", "sort", "view")
 
 @in_project(Action.ANNOTATE)
 def call(request: ProjectRequest, session: int) -> HttpResponse:
-    """Call a tool, or show its form again: changed as a button says, with a fault, or with the question whether to."""
+    """Call a tool, or show its form again: changed by a button, with an error, or with a request for confirmation."""
     target = of(request, session)
-    if request.method != "POST":  # a link on a form shown again, which has this address
+    if request.method != "POST":  # a link on a form that was shown again, whose URL this is
         return redirect(f"{target.get_absolute_url()}?{request.GET.urlencode()}")
     name = request.POST.get("tool", "")
     if not has(target, name):
@@ -44,19 +44,19 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
 
 
 def changed(request: ProjectRequest, target: LiveSession, form: CallForm) -> CallForm:
-    """The form as a button changes it; nothing is called. Raises NotRebuilt."""
+    """Return the form as a button changes it, without a call. Raises NotRebuilt."""
     return changed_in(after(moments(target)[-1], ""), form, request.POST)
 
 
 def changed_in(world: World, form: CallForm, posted: QueryDict) -> CallForm:
-    """The form as a button changes it; its examples are from this world."""
+    """Return the form as a button changes it, with examples from this world."""
     if "switch" in posted:
         return form.switched()
     return filled(world, form) if "example" in posted else form.reshaped(posted)
 
 
 def filled(world: World, form: CallForm) -> CallForm:
-    """The form with valid arguments from the world's state; each time with others."""
+    """Fill the form with valid arguments from the world's state, different ones each time."""
     tool = form.tool
     try:
         found = example(world, tool, form.example)
@@ -76,12 +76,12 @@ def filled(world: World, form: CallForm) -> CallForm:
 
 
 def make_call(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpResponse:
-    """Make the call, unless something is in its way. Raises NotRebuilt."""
+    """Make the call, unless something prevents it. Raises NotRebuilt."""
     arguments, tool = form.arguments(), form.tool
     if arguments is None:
         return render_session(request, target, form)
     if tool.destructive and request.POST.get("confirmed") != tool.name:
-        form.asks = True  # what cannot be undone is confirmed, without any script
+        form.asks = True  # a destructive call is confirmed, even without script
         return render_session(request, target, form)
     try:
         made = session_services.make(target, request.user, tool.name, arguments)
@@ -95,7 +95,7 @@ def make_call(request: ProjectRequest, target: LiveSession, form: CallForm) -> H
 
 
 def answered(request: ProjectRequest, target: LiveSession, made: SessionCall, mode: str) -> HttpResponse:
-    """The session with the call just made: at once for a page that swaps its panes, else by way of its address."""
+    """Show the session with the new call: immediately for a page that swaps its panes, else by a redirect."""
     kept = {name: request.GET.get(name) for name in KEPT}
     address = to(target, tool=made.tool, **{"from": made.position}, mode=mode, **kept)
     if not request.htmx:
@@ -109,7 +109,7 @@ def answered(request: ProjectRequest, target: LiveSession, made: SessionCall, mo
 @in_project(Action.ANNOTATE)
 @require_POST
 def fork(request: ProjectRequest, session: int) -> HttpResponse:
-    """A new session that starts as this one was after a call."""
+    """Create a session that starts in this one's state after a call."""
     source = of(request, session)
     at = number(request.POST.get("at"), source.calls.count())
     twin = session_services.fork(source, request.user, at)
@@ -120,7 +120,7 @@ def fork(request: ProjectRequest, session: int) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def reset(request: ProjectRequest, session: int) -> HttpResponse:
-    """A fresh session in the same world."""
+    """Create a fresh session in the same world."""
     source = of(request, session)
     try:
         twin = session_services.reset(source, request.user)
@@ -133,7 +133,7 @@ def reset(request: ProjectRequest, session: int) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def remove(request: ProjectRequest, session: int) -> HttpResponse:
-    """Remove one's own session; those of others take a role that launches."""
+    """Delete one's own session; those of others require the Maintainer role."""
     target = of(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
         messages.error(request, "Deleting sessions of others requires the Maintainer role.")

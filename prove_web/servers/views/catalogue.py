@@ -1,4 +1,4 @@
-"""The pages of the servers, and the list of their tools."""
+"""Pages of the servers and their tools, and the data of the graph's picture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = 50
 @in_project(Action.VIEW)
 @require_safe
 def servers(request: ProjectRequest) -> HttpResponse:
-    """All servers as cards by category, each with what its last check found."""
+    """Show all servers as cards by category, each with its last health check."""
     known = health(SERVERS)
     groups = [(title, [(each, known[each.name]) for each in cards]) for title, cards in by_category(SERVERS)]
     context = {
@@ -61,7 +61,7 @@ def totals(cards: list[Card]) -> dict[str, Any]:
 @in_project(Action.VIEW)
 @require_safe
 def server(request: ProjectRequest, server: str) -> HttpResponse:
-    """One server: its tools by mark, the tables of a default world, its health."""
+    """Show a server: its tools by mark, the tables of a default world, its health."""
     if server not in SERVERS:
         raise Http404
     tools = search(servers=[server])
@@ -78,7 +78,7 @@ def server(request: ProjectRequest, server: str) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def tools(request: ProjectRequest) -> HttpResponse:
-    """All tools that are switched on, searched as one types; the address holds the search."""
+    """Show all tools that are switched on, with a live search; the URL holds the search."""
     rows, shown = listed(request, request.project)
     path, last = request.project.path, shown["last"]
     context = {
@@ -92,18 +92,18 @@ def tools(request: ProjectRequest) -> HttpResponse:
     return page_or_part(request, "servers/tools.html", "servers/tools_found.html", shown | context)
 
 
-# The picture of the graph as data, and an edge's evidence opened as a live session.
+# Data of the graph's picture, and an edge's evidence opened as a live session.
 
-LONGEST = 4_000  # characters of arguments in an address
+LONGEST = 4_000  # characters of arguments in a URL
 
 
 @in_project(Action.VIEW)
 @require_GET
 @conditional_page
 def data(request: ProjectRequest) -> HttpResponse:
-    """What the picture is drawn from, by the same filters as the page's; `open` names the server that is looked at.
+    """Return the picture's data, filtered like the page; `open` names the expanded server.
 
-    It is empty where no graph is proven. With an ETag: asked for again, it is sent only when it has changed.
+    It is empty without a verified graph. Its ETag lets an unchanged picture be skipped.
     """
     done = Job.objects.filter(project=request.project, kind=Kind.GRAPH, state=State.DONE).first()
     proven = load(done) if done else None
@@ -123,7 +123,7 @@ def data(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def open_evidence(request: ProjectRequest) -> HttpResponse:
-    """A live session in the world in which an edge was proven, with the first call of its evidence made."""
+    """Open a live session in the world in which an edge was verified, with the first call of its evidence made."""
     _, proven = newest(request.project)
     names = pair_of(request.POST.get("edge", "")[:200])
     edge = proven.by_names.get(names) if proven and names else None

@@ -1,4 +1,4 @@
-"""The page that connects MCP clients to a session: tokens made, shown once and revoked, and what to paste where."""
+"""Page that connects MCP clients to a session: create tokens, show them once, revoke them, and copy snippets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sessions import UNPROCESSABLE, of
 @in_project(Action.VIEW)
 @require_safe
 def connect(request: ProjectRequest, session: int) -> HttpResponse:
-    """The tokens of a session, and what to paste where."""
+    """Show the tokens of a session, and the client snippets."""
     return page(request, of(request, session))
 
 
@@ -28,7 +28,7 @@ def connect(request: ProjectRequest, session: int) -> HttpResponse:
 @never_cache
 @require_POST
 def new(request: ProjectRequest, session: int) -> HttpResponse:
-    """Make a token and show it, this once."""
+    """Create a token and show it, only this once."""
     target = of(request, session)
     try:
         text = tokens.create_token(
@@ -42,7 +42,7 @@ def new(request: ProjectRequest, session: int) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def revoke(request: ProjectRequest, session: int, token: int) -> HttpResponse:
-    """Let nobody in by a token any more: one's own; those of others take a role that launches."""
+    """Revoke one's own token; those of others require the Maintainer role."""
     target = of(request, session)
     found: ConnectToken = get_object_or_404(target.tokens, pk=token)
     if found.made_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
@@ -54,7 +54,7 @@ def revoke(request: ProjectRequest, session: int, token: int) -> HttpResponse:
 
 
 def page(request: ProjectRequest, session: LiveSession, text: str = "", fault: str = "") -> HttpResponse:
-    """The page; with the text of a token it was made for, with what is wrong with one that was asked for."""
+    """Render the page; with the text of a new token, or with the error of one that was not created."""
     if gone(session):
         return redirect(session)  # whose page says so
     address = request.build_absolute_uri(f"{PREFIX}/{text or PLACE}/").replace("%3C", "<").replace("%3E", ">")

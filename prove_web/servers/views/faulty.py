@@ -1,4 +1,4 @@
-"""The page that switches faults on purpose on and off in a session, from the next call on."""
+"""Page that sets the fault injection of a session, from the next call on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def build_integer_field(label: str, most: int, text: str, first: int = 0) -> forms.IntegerField:
-    """A field for a whole number from 0; left empty it is the first value."""
+    """Return a field for a whole number from 0, with an initial value."""
     attributes = {"inputmode": "numeric", "autocomplete": "off"}
     wrong = f"Enter a whole number from 0 to {most:,}."
     return forms.IntegerField(
@@ -45,7 +45,7 @@ def build_integer_field(label: str, most: int, text: str, first: int = 0) -> for
 
 
 class FaultsForm(forms.Form):
-    """How many of a hundred calls meet each kind of fault."""
+    """Percentages of calls for each kind of fault."""
 
     unavailable, rate_limited, stale, slow = (
         build_integer_field(f"{title}, %", 100, text) for title, text in KINDS.values()
@@ -66,7 +66,7 @@ class FaultsForm(forms.Form):
 
 @in_project(Action.ANNOTATE)
 def faults(request: ProjectRequest, session: int) -> HttpResponse:
-    """Choose the faults of a session, or switch them off."""
+    """Set the faults of a session, or disable them."""
     target = of(request, session)
     if gone(target):
         return redirect(target)  # whose page says so

@@ -1,4 +1,4 @@
-"""The page of the proven edges: a picture, what stands beside it, a table; and the button that has them proven."""
+"""Page of the verified edges: a picture, its sidebar, a table; and the button that rebuilds the graph."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PARTS = {
 @in_project(Action.VIEW)
 @require_safe
 def graph(request: ProjectRequest) -> HttpResponse:
-    """The newest graph. A request that is to replace one of its parts gets that alone."""
+    """Show the newest graph. A request that replaces one of its parts gets only that part."""
     job, proven = newest(request.project)
     proven = proven.among(offered(request.project)) if proven else None
     part = (request.htmx.target or "").rpartition("#")[2]
@@ -56,7 +56,7 @@ def graph(request: ProjectRequest) -> HttpResponse:
 
 
 def build_context(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
-    """What the page, or one part of it, shows of a graph."""
+    """Return the context of the page, or of one part of it."""
     asked = GraphParams.of(request, proven)
     context: dict[str, Any] = {"asked": asked, "kinds": KINDS.items(), "hops": HOPS, "bys": BY.items()}
     context |= {"servers": sorted({node.server for node in proven.nodes}), "unknown": unknown_tool(request, asked)}
@@ -72,19 +72,19 @@ def build_context(request: ProjectRequest, proven: Proven, part: str) -> dict[st
 
 
 def unknown_tool(request: ProjectRequest, asked: GraphParams) -> str:
-    """What was looked for as a tool, and is none of the graph's."""
+    """Return the requested tool if the graph does not have it, else ""."""
     text = typed(request, "tool")
     return "" if asked.tool else text
 
 
 def edge_of(request: ProjectRequest, proven: Proven) -> Edge | None:
-    """The edge that the address names."""
+    """Return the edge that the URL names."""
     names = pair_of(typed(request, "edge"))
     return proven.by_names.get(names) if names else None
 
 
 def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
-    """The chains that the address asks for: from `start` to `end`, those sampled by `draw`, one of them chosen."""
+    """Return the chains in the URL: from `start` to `end`, sampled by `draw`, with the selected one."""
     start, end = typed(request, "start"), typed(request, "end")
     seed, chosen = (parse_digits(typed(request, name), 6) or 0 for name in ("draw", "chain"))
     return Drawing(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
@@ -93,14 +93,14 @@ def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
 @in_project(Action.LAUNCH)
 @require_POST
 def prove(request: ProjectRequest) -> HttpResponse:
-    """Have the graph of the servers as they are now proven; one job at a time."""
+    """Start a job that rebuilds the graph of the current servers; one at a time."""
     launch(request.project, request.user)
     return redirect("graph", *request.project.path)
 
 
 @transaction.atomic
 def launch(project: Project, user: User) -> Job:
-    """The job that proves the graph: the one that is at work or waits, or a new one."""
+    """Return the job that builds the graph: the queued or running one, or a new one."""
     lock_active_project(project)
     if at_work := Job.objects.filter(project=project, kind=Kind.GRAPH).active().first():
         return at_work

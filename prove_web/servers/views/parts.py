@@ -1,4 +1,4 @@
-"""A page, or only the part of it that changes while one types."""
+"""Rendering of a page, or of only the part that changes with a search."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ PAGE = 25
 
 
 def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
-    """The whole page, or the named part for a request that htmx made to replace it."""
+    """Render the whole page, or the named part for a request that htmx made to replace it."""
     response = render(request, part if request.htmx else page, context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
 def paged(request: HttpRequest, rows: Any, name: str = "page", size: int = PAGE) -> Page:
-    """The page of rows that the address asks for; the nearest there is for a number that is none."""
+    """Return the page of rows that the URL requests; the nearest one for an invalid number."""
     return Paginator(rows, size).get_page(request.GET.get(name))
 
 
 def typed(request: HttpRequest, name: str) -> str:
-    """What a search box holds: at most 200 characters, without zero bytes."""
+    """Return a search parameter: at most 200 characters, without NUL bytes."""
     return request.GET.get(name, "").replace("\0", "")[:200].strip()

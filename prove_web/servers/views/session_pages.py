@@ -1,4 +1,4 @@
-"""The page that lays two moments side by side."""
+"""Pages of a session beyond its panes: comparison of moments, saved calls, and creation of a trajectory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OFFERED = 100
 @in_project(Action.VIEW)
 @require_safe
 def compare(request: ProjectRequest) -> HttpResponse:
-    """Two moments of one session or of two, as `a=12:3&b=14`; without them, the form to choose them."""
+    """Compare two moments of one session or of two, as `a=12:3&b=14`; without them show the form."""
     rows = LiveSession.objects.filter(project=request.project).select_related("project__organisation", "created_by")
     one, other = (side(rows, typed(request, name), typed(request, f"{name}_at")) for name in ("a", "b"))
     shown: dict[str, Any] = {"a": one, "b": other, "fault": ""}
@@ -45,14 +45,14 @@ def compare(request: ProjectRequest) -> HttpResponse:
     elif typed(request, "a") or typed(request, "b"):
         shown["fault"] = "One of the two sessions does not exist in this project. Choose sessions from the lists."
     shown["sessions"] = list(counted(rows).order_by("-created_at", "-pk")[:OFFERED])
-    for side in (one, other):
-        if side and side.session.pk not in {each.pk for each in shown["sessions"]}:
-            shown["sessions"].append(side.session)
+    for chosen_state in (one, other):
+        if chosen_state and chosen_state.session.pk not in {each.pk for each in shown["sessions"]}:
+            shown["sessions"].append(chosen_state.session)
     return render(request, "servers/compare.html", shown)
 
 
 def side(rows: Any, text: str, at: str) -> Side | None:
-    """The moment that an address names: `12:3`, or `12` with the moment in a field of its own."""
+    """Return the moment that a URL names: `12:3`, or `12` with the moment in a field of its own."""
     named = sides(f"{text}:{at}" if at and ":" not in text else text)
     found = counted(rows).filter(pk=named[0]).first() if named else None
     if found is None or named is None:
@@ -60,13 +60,13 @@ def side(rows: Any, text: str, at: str) -> Side | None:
     return Side(found, found.made if named[1] is None else min(named[1], found.made))
 
 
-# Calls that a team saves under a name: save, rename, remove. They are run in any session that has their tool.
+# Saved calls of a team: save, rename, delete. They can be repeated in any session that has their tool.
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def save(request: ProjectRequest, session: int) -> HttpResponse:
-    """Keep a call of a session for the team."""
+    """Save a call of a session for the team."""
     source = of(request, session)
     made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
     if made is None:
@@ -85,7 +85,7 @@ def save(request: ProjectRequest, session: int) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def change(request: ProjectRequest, saved: int) -> HttpResponse:
-    """Rename a saved call of the team, or remove it."""
+    """Rename a saved call of the team, or delete it."""
     one = get_object_or_404(SavedCall, organisation=request.organisation, pk=saved)
     if "remove" in request.POST:
         one.delete()
@@ -101,16 +101,16 @@ def change(request: ProjectRequest, saved: int) -> HttpResponse:
 
 
 def back(request: ProjectRequest, one: SavedCall) -> HttpResponse:
-    """To the page it was asked from, else to the tool's."""
+    """Redirect to the page of origin, else to the tool's page."""
     return going_back(request, reverse("tool", args=[*request.project.path, one.tool]))
 
 
-# The page that makes a trajectory of the calls of a session: what a user asks for, and which calls are the answer.
+# Page that creates a trajectory from a session's calls: user messages, and the calls of the ground truth.
 
 
 @in_project(Action.ANNOTATE)
 def make(request: ProjectRequest, session: int) -> HttpResponse:
-    """Choose calls and say what is asked for; kept only when a fresh world agrees."""
+    """Choose calls and enter user messages; the trajectory is saved only if a replay in a fresh world agrees."""
     source = of(request, session)
     if gone(source):
         return redirect(to(source))  # whose page says so
@@ -138,7 +138,7 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
 
 
 def words(request: ProjectRequest, position: int) -> str:
-    """What the user says before a call."""
+    """Return the user's message before a call."""
     return tidy(request.POST.get(f"say-{position}", ""))
 
 

@@ -1,4 +1,4 @@
-"""The pages of live sessions: the list, opening one, one as it is at a moment, its entities, its tree of forks."""
+"""Pages of live sessions: the list, opening one, one at a moment, its entities, its tree of forks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def of(request: ProjectRequest, session: int) -> LiveSession:
 @in_project(Action.VIEW)
 @require_safe
 def sessions(request: ProjectRequest) -> HttpResponse:
-    """The project's sessions, the newest first unless asked otherwise."""
+    """List the project's sessions, newest first by default."""
     rows, asked = listed(request, request.project)
     page = {"page": paged(request, rows), **asked}
     return page_or_part(request, "servers/sessions.html", "servers/sessions_found.html", page)
@@ -42,7 +42,7 @@ def sessions(request: ProjectRequest) -> HttpResponse:
 
 @in_project(Action.ANNOTATE)
 def new(request: ProjectRequest) -> HttpResponse:
-    """Open a session; the address may choose servers, and a tool or a saved call."""
+    """Open a session; the URL may preset servers, and a tool or a saved call."""
     if request.method != "POST":
         chosen: dict[str, Any] = {name: request.GET.get(name, "")[:80] for name in ("tool", "saved", "connect")}
         form = SessionForm(request.project, initial={"servers": request.GET.getlist("servers"), **chosen})
@@ -59,7 +59,7 @@ def new(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def session(request: ProjectRequest, session: int) -> HttpResponse:
-    """A session: call tools, see what they did, look at any moment of it."""
+    """Show a session: call tools, see their effects, look at any moment."""
     return render_session(request, of(request, session))
 
 
@@ -73,7 +73,7 @@ PARTS = {
 
 
 def render_session(request: ProjectRequest, session: LiveSession, form: CallForm | None = None) -> HttpResponse:
-    """The page of a session, or the part of it that was asked for; with a fault in the form it is 422 for a page."""
+    """Render the page of a session, or the requested part; for a page with an error in its form the status is 422."""
     found = context(request, session, form)
     target = (request.htmx.target or "").rpartition("#")[2]
     found["quiet"], part = target == "calls-quiet", PARTS.get(target, "servers/session_panes.html")
@@ -86,7 +86,7 @@ def render_session(request: ProjectRequest, session: LiveSession, form: CallForm
 @in_project(Action.VIEW)
 @require_safe
 def pick(request: ProjectRequest, session: int) -> HttpResponse:
-    """The entities of one id type that a search finds in the newest state, for a field to choose from."""
+    """Return the entities of one id type that a search finds in the newest state, as options of a field."""
     try:
         world = moments(of(request, session))[-1].world
     except NotRebuilt:
@@ -98,7 +98,7 @@ def pick(request: ProjectRequest, session: int) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def branches(request: ProjectRequest, session: int) -> HttpResponse:
-    """The tree of forks that a session is in."""
+    """Show the tree of forks of a session."""
     here = of(request, session)
     tree = family(here)
     return render(request, "servers/branches.html", {"session": here, "tree": tree})

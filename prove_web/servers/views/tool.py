@@ -1,4 +1,4 @@
-"""The page of a tool, and calling it from there: a session is opened for it in the world the project begins with."""
+"""Page of a tool with a form to call it, which opens a session in the project's initial world."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ BUTTONS = {"switch", "add", "remove", "reshape", "example"}
 
 
 def opening(project: Project, entry: Entry) -> World:
-    """The world that the page's form speaks of; it costs little, because a process keeps the openings it has built."""
+    """Return the world for the page's form; this is cheap, because the process caches initial worlds."""
     chosen = environment_of(project)
     return World.open(chosen.seed, (entry.server,), chosen.size)
 
 
 def tried(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
-    """What the form of a tool's page needs."""
+    """Return the context of the form on a tool's page."""
     world = opening(project, entry)
     types = sorted({*entry.tool.ids.values()})
     return {
@@ -61,13 +61,13 @@ def known(tool: str) -> Entry:
 @in_project(Action.VIEW)
 @require_safe
 def tool(request: ProjectRequest, tool: str) -> HttpResponse:
-    """One tool: its parameters, what it may be refused for, what feeds it, where it is used; and a form to call it."""
+    """Show a tool: its parameters, its errors, its producers and consumers, its usage, and a form to call it."""
     entry = known(tool)
     return tool_page(request, entry, CallForm.filled(entry.tool, {}))
 
 
 def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int = 200) -> HttpResponse:
-    """The page with a call as it is typed so far."""
+    """Render the page with the current input for a call."""
     held, called = usage.of_tool(request.project, entry.name)
     context = {
         "entry": entry,
@@ -86,10 +86,10 @@ def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int
 
 @in_project(Action.ANNOTATE)
 def call(request: ProjectRequest, tool: str) -> HttpResponse:
-    """Open a session and call the tool in it; or show the page again, as a button or a fault says."""
+    """Open a session and call the tool in it; or show the page again after a button or an error."""
     entry = known(tool)
     if request.method != "POST" or entry.server not in offered(request.project):
-        return redirect("tool", *request.project.path, tool)  # which says so of a server that is off
+        return redirect("tool", *request.project.path, tool)  # which says that the server is switched off
     form = CallForm.from_post(entry.tool, request.POST)
     if BUTTONS & {*request.POST}:
         return tool_page(request, entry, changed_in(opening(request.project, entry), form, request.POST))
@@ -112,7 +112,7 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
 
 
 def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, Any]) -> bool:
-    """Whether the arguments do not fit the tool's schema; then the form says where. No session is opened for that."""
+    """Return whether the arguments violate the tool's schema, with the errors in the form. No session is opened."""
     reply = opening(project, entry).fork().call(entry.name, arguments)
     if reply.ok or reply.data["error"] != ARGUMENTS.code:
         return False
@@ -123,7 +123,7 @@ def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, A
 @in_project(Action.VIEW)
 @require_safe
 def pick(request: ProjectRequest, tool: str) -> HttpResponse:
-    """The entities of one id type in the world that the form speaks of."""
+    """Return the entities of one id type in the world of the form."""
     find = typed(request, "q")
     entities, count = search_entities(opening(request.project, known(tool)), typed(request, "type"), find)
     return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": find})

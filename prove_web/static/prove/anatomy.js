@@ -1,10 +1,10 @@
-// Values light up where they are from; a part of the reward lights up the calls that earned or lost it; links are copied.
+// Highlights a value's source, and the calls that gained or lost a reward component; copies links to turns and calls.
 (() => {
   if (window.prove?.anatomy) return;
   (window.prove ??= {}).anatomy = true;
   document.documentElement.classList.add("scripted");
 
-  // A value under the pointer or in focus, and its source.
+  // A value that is hovered or focused, and its source.
   const sourceOf = (value) => document.getElementById((value.getAttribute("href") ?? "#").slice(1));
   const light = (value, on) => {
     const source = sourceOf(value);
@@ -18,7 +18,7 @@
     });
   }
 
-  // A link into a fold opens it first.
+  // A link to a target in a collapsed section opens the section first.
   function unfold(id) {
     const target = document.getElementById(id);
     for (let fold = target?.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
@@ -31,7 +31,7 @@
   addEventListener("hashchange", () => unfold(location.hash.slice(1))?.scrollIntoView({ block: "center" }));
   unfold(location.hash.slice(1));
 
-  // A part of the reward: a button that lights up calls, or puts them out again.
+  // Reward components become buttons that toggle the highlight of calls.
   const buttons = () => document.querySelectorAll("[data-component]");
   function press(button) {
     const on = button.getAttribute("aria-pressed") !== "true", name = button.dataset.component;
@@ -73,7 +73,7 @@
   asButtons();
   document.addEventListener("htmx:finally:swap", asButtons);
 
-  // The link to a turn or a call, to be pasted elsewhere.
+  // Copy a link to a turn or call.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-copy-link]");
     if (!button) return;
@@ -85,14 +85,14 @@
     setTimeout(() => delete button.dataset.copied, 2000);
   });
 
-  // A fix that led here was saved: what was typed for it is not offered again.
+  // The fix that led here was saved, so its draft is deleted.
   const saved = sessionStorage.getItem("prove-fix-saving");
   if (saved && !document.querySelector("form[data-fix]")) {
     localStorage.removeItem(saved);
     sessionStorage.removeItem("prove-fix-saving");
   }
 
-  // n and p go to the next and the previous one within what was filtered; a letter does nothing while one types.
+  // n and p open the next and previous filtered item, except while typing.
   const KEYS = { n: "a[rel=next]", p: "a[rel=prev]" };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;

@@ -1,11 +1,11 @@
-// The tree of a group's calls: fold and unfold all of it. Each branch folds by itself, without this.
+// Expands and collapses all branches of a group's call tree. Each branch also works without this script.
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-fold]");
   if (!button) return;
   for (const branch of document.querySelectorAll(".tree details")) branch.open = button.dataset.fold === "open";
 });
 
-// The call whose rollouts are shown is the one that was chosen last; the address says the same to who loads the page.
+// Mark the most recently selected call; the server marks the one in the address on page load.
 document.addEventListener("click", (event) => {
   const chosen = event.target.closest?.(".branch-call");
   if (!chosen) return;

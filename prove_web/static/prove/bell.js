@@ -1,4 +1,4 @@
-// The bell asks for its number now and then, and when one comes back to the page: never while nobody looks.
+// The bell refreshes its count periodically and when the tab becomes visible, never while it is hidden.
 (() => {
   const EVERY = 30000;
   const bell = document.getElementById("bell");

@@ -1,4 +1,4 @@
-// Two conversations in panes of their own: each begins at the call where the two part, or at its end where it has none.
+// Two conversations in separate panes; each scrolls to the call where they diverge, or to its end if it has none.
 document.addEventListener("DOMContentLoaded", () => {
   const sides = document.querySelector("[data-parting]");
   if (!sides) return;

@@ -1,4 +1,4 @@
-// A chart to take along: as a picture, or as a drawing whose lines and words can be edited. What is seen is what is saved.
+// Chart export as PNG or as editable SVG. The export shows what is visible.
 prove.files = (() => {
   const { make, written } = prove.parts;
   const HEAD = 44;
@@ -9,7 +9,7 @@ prove.files = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  // The picture of a chart with its title and its lines' names, as a file.
+  // Save a chart with its title and legend as PNG.
   function picture(chart) {
     const from = chart.plot.ctx.canvas, ratio = devicePixelRatio || 1, head = HEAD * ratio;
     const canvas = make("canvas", { width: from.width, height: from.height + head }), ctx = canvas.getContext("2d");
@@ -31,7 +31,7 @@ prove.files = (() => {
     canvas.toBlob((blob) => save(blob, chart, "png"));
   }
 
-  // The same as SVG: axes with their numbers, marks, bands and lines.
+  // The same as SVG: axes with tick labels, marks, bands and lines.
   function drawing(chart) {
     const { plot } = chart, style = getComputedStyle(document.body), faint = getComputedStyle(chart.canvas);
     const { left, top, width, height } = Object.fromEntries(Object.entries(plot.bbox).map(([name, value]) => [name, value / devicePixelRatio]));

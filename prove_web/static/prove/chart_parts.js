@@ -1,4 +1,4 @@
-// What charts are made of, apart from their lines: elements, numbers, averages, marks at steps, keys.
+// Parts of charts other than lines: elements, numbers, averages, step marks, keys.
 window.prove ??= {};
 prove.parts = (() => {
   const WIDE = 420; // pixels
@@ -12,14 +12,14 @@ prove.parts = (() => {
     return node;
   }
 
-  // A line that is level lies in the middle, whatever its height; at 0 it lies on the axis.
+  // A constant line is drawn in the middle regardless of its value, or on the axis if it is 0.
   function room(plot, low, high) {
     if (low == null || high == null) return [0, 1];
     if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
     return high ? [low - Math.abs(low) / 10, high + Math.abs(high) / 10] : [0, 0.1];
   }
 
-  // The exponential moving average of what is there, corrected for its start.
+  // Exponential moving average of the existing values, with bias correction at the start.
   function smoothed(values, keep) {
     let sum = 0, weight = 0;
     return values.map((value) => {
@@ -30,7 +30,7 @@ prove.parts = (() => {
     });
   }
 
-  // A vertical line at each mark, and on a wide chart its text where there is room for it; marks are {x, kind, text}.
+  // Draw a vertical line at each mark, with its text where a wide chart has space; marks are {x, kind, text}.
   function drawMarks(plot, marks) {
     const { ctx, bbox } = plot, ratio = devicePixelRatio || 1;
     const wide = bbox.width > WIDE * ratio;
@@ -57,7 +57,7 @@ prove.parts = (() => {
     ctx.restore();
   }
 
-  // What the keys do on a chart: read from point to point, zoom about where one is, open what lies there.
+  // Chart keys: move between points, zoom around the current one, open its step.
   function keys(chart, event) {
     const { plot, rows } = chart, { key } = event;
     const far = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[key];

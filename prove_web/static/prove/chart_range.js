@@ -1,9 +1,9 @@
-// How high a chart reaches: what lies far from all the rest, a spike of 1e9 or so, is left outside and told of.
+// The y-range of a chart: outliers, such as a spike of 1e9, are excluded and reported.
 prove.range = (() => {
   const FEW = 8, TAIL = 0.05, FAR = 4, LEVEL = 1000;
 
-  // The lowest and the highest value that belong to the rest; null where there are too few to tell. Of what hardly ever
-  // differs from 0, as a count of rare things, nothing lies outside.
+  // Return the lowest and highest value that is not an outlier; null with too few values to decide. A series that is
+  // almost always 0, such as a count of rare events, has no outliers.
   function fence(values) {
     const known = values.filter((value) => value != null).sort((a, b) => a - b);
     if (known.length < FEW) return null;
@@ -14,7 +14,7 @@ prove.range = (() => {
 
   const inside = (value, edge) => !edge || (value >= edge[0] && value <= edge[1]);
 
-  // The lowest and the highest of what is within its fence, from place `first` to `last`; `lines` are [values, fence].
+  // Return the lowest and highest value within the fences at indices `first` to `last`; `lines` are [values, fence].
   function span(lines, first, last) {
     let [low, high] = [Infinity, -Infinity];
     for (const [values, edge] of lines) {
@@ -27,7 +27,7 @@ prove.range = (() => {
     return low > high ? [null, null] : [low, high];
   }
 
-  // A small triangle at the edge for each value that lies beyond it.
+  // Draw a small triangle at the edge for each outlier.
   function drawOutside(plot, { x, y, ink }) {
     const { ctx, bbox } = plot, size = 5 * devicePixelRatio, { max, min } = plot.scales.y;
     const at = plot.valToPos(x, "x", true), up = y > max ? 1 : -1, edge = up > 0 ? bbox.top : bbox.top + bbox.height;
@@ -40,7 +40,7 @@ prove.range = (() => {
     ctx.fill();
   }
 
-  // A small cross on the axis where a line has no number.
+  // Draw a small cross on the axis at a NaN or infinite value.
   function drawOdd(plot, { x, ink }) {
     const { ctx, bbox } = plot, size = 4 * devicePixelRatio, at = x == null ? -1 : plot.valToPos(x, "x", true), foot = bbox.top + bbox.height - size;
     if (at < bbox.left || at > bbox.left + bbox.width) return;

@@ -1,11 +1,16 @@
-// prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, ...}) -> {add, truncate, along, view, ...}.
-// `help` is a text or several; `axis` is {name, place(step)}: where a step lies. `beside` is another run: {name, place(step), lines: {name: points}}.
-// `zoomed(first, last, range)` is told the steps in view, without any when all are; `marks` are {step, kind, text}; `open(step)` is what a click leads
-// to; `csv()` gives an address. `acts` are buttons of the page at its foot: {text, pressed, act(chart)}. `log` has powers of ten at
-// equal distances, `all` shows what lies far from the rest, too. A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
-// `odd` of a series are its [step, word] that are no numbers: a cross on the axis, and the word in the table.
-// An axis that is `own` has places where others have steps, so that the same step of two lines may lie in two places.
-// Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
+// prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, ...}) -> {add,
+// truncate, along, view, ...}.
+// `help` is one text or several. `axis` is {name, place(step)}, where `place` maps a step to its position. `beside` is
+// another run: {name, place(step), lines: {name: points}}.
+// `zoomed(first, last, range)` is called with the visible steps, or without arguments when all are visible; `marks` are
+// {step, kind, text}; `open(step)` handles a click; `csv()` returns a URL. `acts` are buttons below the chart: {text,
+// pressed, act(chart)}.
+// `log` selects a log scale, and `all` includes outliers. A series may have a `colour` (its index among lines shared by
+// several charts) and a `band`: [[step, [low, high]]...]. `odd` of a series are [step, word] of NaN and infinite
+// values: a cross on the axis, and the word in the data table.
+// An axis that is `own` uses positions instead of steps, so that the same step of two lines may have two positions.
+// Colours are Okabe-Ito plus dashes; smoothing keeps the raw line in the background; all charts of a page share one
+// cursor.
 window.prove ??= {};
 prove.chart = (() => {
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07000", "#555555"];
@@ -18,7 +23,7 @@ prove.chart = (() => {
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
-  const dashes = (index) => DASHES[(index + Math.floor(index / LIGHT.length)) % DASHES.length]; // no two of 36 lines are alike
+  const dashes = (index) => DASHES[(index + Math.floor(index / LIGHT.length)) % DASHES.length]; // 36 distinct combinations of colour and dash
   const STEPS = { name: "step", place: (step) => step };
 
   class Chart {
@@ -46,7 +51,7 @@ prove.chart = (() => {
       this.canvas.addEventListener("keydown", (event) => keys(this, event));
       this.canvas.addEventListener("pointerdown", ({ clientX }) => { this.pressed = clientX; });
       this.canvas.addEventListener("click", ({ clientX, detail }) => {
-        clearTimeout(this.opening); // the second click of two is not meant for what lies there
+        clearTimeout(this.opening); // a double click does not open the step
         if (detail === 1 && Math.abs(clientX - this.pressed) < 3) this.opening = setTimeout(() => this.clicked(), TWICE);
       });
       this.canvas.classList.toggle("chart-opens", Boolean(this.open));
@@ -75,7 +80,7 @@ prove.chart = (() => {
       element.replaceChildren(head, note, this.keys, this.canvas, this.said, foot);
     }
 
-    // The chart to take along: its picture, and its numbers as the server has them all.
+    // Export of the chart: its image, and its full data from the server.
     files() {
       const acts = this.acts.map(({ text, pressed = null, act }) => this.button(text, ({ currentTarget }) => act(this, currentTarget), pressed == null ? {} : { "aria-pressed": pressed }));
       const link = this.csv && make("a", { class: "btn btn-sm btn-ghost-secondary", href: this.csv(), download: "", "aria-label": `Save ${this.title} as CSV` }, "CSV");
@@ -114,12 +119,12 @@ prove.chart = (() => {
       };
     }
 
-    // The bands that are seen, as [x, low, high] each.
+    // The visible bands, each as [x, low, high].
     bands() {
       return this.series.filter(({ shown, band }) => shown && band).map((each) => [each, [...each.band].map(([step, [low, high]]) => [this.axis.place(step), low, high]).filter(([x]) => x != null)]);
     }
 
-    // Powers of ten have no place for what is below 0; 0 itself is left out.
+    // Negative values rule out a log scale; zeros are omitted.
     logs() {
       const values = this.series.flatMap(({ points }) => [...points.values()]);
       return this.log && values.some((value) => value > 0) && !values.some((value) => value < 0);
@@ -129,7 +134,7 @@ prove.chart = (() => {
       return plot.scales.y.distr === 3 ? low > 0 ? uPlot.rangeLog(low, high, 10, false) : [0.1, 1] : room(plot, low, high);
     }
 
-    // The lowest and the highest value in view, bands included.
+    // The lowest and highest visible value, including bands.
     span(plot, low, high) {
       const { min, max } = plot.scales.x;
       if (this.far.length) [low, high] = span(plot.data.slice(1).map((values, index) => [values, this.fences[index]]).filter((_, index) => plot.series[index + 1].show), ...plot.series[0].idxs);
@@ -137,7 +142,7 @@ prove.chart = (() => {
       return seen.length ? [seen.reduce((a, b) => Math.min(a, b), low ?? Infinity), seen.reduce((a, b) => Math.max(a, b), high ?? -Infinity)] : [low, high];
     }
 
-    // Bands lie behind all lines.
+    // Bands are drawn behind all lines.
     shade(plot) {
       const { ctx, bbox } = plot;
       ctx.save();
@@ -155,7 +160,7 @@ prove.chart = (() => {
       ctx.restore();
     }
 
-    // A curve of a few points is shown as it is.
+    // A curve with few points is not smoothed.
     smooths(index) {
       return this.smooth && this.weight > 0 && this.series[index].points.size >= ENOUGH;
     }
@@ -171,7 +176,7 @@ prove.chart = (() => {
       });
     }
 
-    // `rows` are the places on the axis with the steps, ours and theirs, that lie there.
+    // `rows` are the axis positions with the steps of both runs at each.
     data() {
       const ours = new Set(this.series.flatMap((each) => [...each.points.keys(), ...each.odd.keys()])), theirs = new Set(Object.values(this.beside?.lines ?? {}).flatMap((points) => [...points.keys()]));
       const found = new Map();
@@ -198,14 +203,14 @@ prove.chart = (() => {
       return [this.rows.map(({ x }) => x), ...raw, ...raw.map((values, index) => eased(values, fences[index])), ...other.map((values, index) => this.smooths(index) ? eased(values, theirFences[index]) : values)];
     }
 
-    // Where lines that are shown have no number.
+    // Steps at which visible lines are NaN or infinite.
     oddly() {
       const steps = [...new Set(this.series.flatMap(({ shown, odd }) => shown ? [...odd.keys()] : []))].sort((a, b) => a - b);
       if (steps.length < 2) return steps.length ? `NaN/Inf at step ${steps[0]}` : "";
       return `NaN/Inf at ${steps.length} steps from ${steps[0]} to ${steps.at(-1)}`;
     }
 
-    // What the scale is, and how many values it leaves outside.
+    // Show the scale and the number of excluded outliers.
     tell(logs) {
       const count = this.far.length;
       this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear: negative values" : "", this.oddly()].filter(Boolean).join(" · ");
@@ -215,7 +220,7 @@ prove.chart = (() => {
       this.outside.setAttribute("aria-label", this.all ? `Hide ${values} in ${this.title}` : `Show ${values} in ${this.title}`);
     }
 
-    // Another scale for its heights.
+    // Change the y-scale.
     scaled(log, all) {
       Object.assign(this, { log, all });
       this.start();
@@ -228,7 +233,7 @@ prove.chart = (() => {
       this.later();
     }
 
-    // What was told at a step is no number.
+    // A value is NaN or infinite.
     broke(name, step, word) {
       const each = this.series.find((one) => one.name === name) ?? this.extend(name);
       each.points.delete(step);
@@ -236,7 +241,7 @@ prove.chart = (() => {
       this.later();
     }
 
-    // A line that has its first point only now.
+    // Add a line that gets its first point only now.
     extend(name) {
       this.series.push({ name, points: new Map(), odd: new Map(), shown: true, colour: this.series.length, band: null });
       this.start();
@@ -244,7 +249,7 @@ prove.chart = (() => {
       return this.series.at(-1);
     }
 
-    // Take away what lies after a step: a resumed run does those anew.
+    // Remove everything after a step, which a resumed run repeats.
     truncate(step) {
       for (const { points, odd } of this.series) for (const told of [points, odd]) for (const at of [...told.keys()]) if (at > step) told.delete(at);
       this.later();
@@ -275,7 +280,7 @@ prove.chart = (() => {
       return this.marks.map(({ step, kind, text }) => ({ x: this.axis.place(step), kind, text })).filter(({ x }) => x != null);
     }
 
-    // Lay the same points along another axis.
+    // Show the points along another axis.
     along(axis) {
       this.axis = axis;
       this.style();
@@ -283,7 +288,7 @@ prove.chart = (() => {
       if (this.details.open) this.fill();
     }
 
-    // What one selected, or all charts of the page together did.
+    // Zoom to the selection, made in this chart or through the shared cursor.
     zoom() {
       const { left, width } = this.plot.select;
       if (width) this.told([left, left + width].map((at) => this.plot.posToVal(at, "x")));
@@ -301,7 +306,7 @@ prove.chart = (() => {
       this.closer(...this.inside([low, high]), [low, high]);
     }
 
-    // The first and the last step of a part of the axis.
+    // The first and last step in a range of the axis.
     inside([low, high]) {
       const steps = this.rows.filter(({ x, step }) => step != null && x >= low && x <= high).map(({ step }) => step);
       return [steps[0], steps.at(-1)];
@@ -312,7 +317,7 @@ prove.chart = (() => {
       this.closer(undefined, undefined, null);
     }
 
-    // Show a part of the axis, or all of it, without telling anybody.
+    // Show a range of the axis, or all of it, without calling `zoomed`.
     view(range) {
       this.zoomed = Boolean(range);
       this.range = range;
@@ -357,7 +362,7 @@ prove.chart = (() => {
       this.draw();
     }
 
-    // The values under the cursor, else the newest ones; and those of the other run at the same place, or before it.
+    // The values at the cursor, else the newest ones, and the baseline's value at or before that position.
     readings() {
       const at = this.plot?.cursor.idx ?? this.rows.length - 1;
       this.series.forEach((each) => {
@@ -369,7 +374,7 @@ prove.chart = (() => {
       });
     }
 
-    // A value in words: also of one that is no number.
+    // Format a value, including NaN and infinity.
     read(each, step) {
       return each.odd.get(step) ?? written(each.points.get(step));
     }
@@ -387,7 +392,7 @@ prove.chart = (() => {
       return null;
     }
 
-    // The keyboard's cursor.
+    // Move the cursor by keyboard.
     reach(x) {
       this.reached = x;
       this.plot.setCursor({ left: this.plot.valToPos(x, "x"), top: this.tall / 2 });
@@ -425,8 +430,8 @@ prove.chart = (() => {
   return Object.assign((element, options) => new Chart(element, options), { STEPS });
 })();
 
-// <div data-chart="id"> beside {{ chart|json_script:"id" }}: a chart without code. With `job` (and `after`, its cursor) it
-// follows that job: each of its series takes `metric` of the events of kind `event`.
+// <div data-chart="id"> beside {{ chart|json_script:"id" }} makes a chart without code. With `job` (and its cursor
+// `after`) it follows that job: each series takes `metric` of the events of kind `event`.
 document.addEventListener("DOMContentLoaded", () => {
   for (const element of document.querySelectorAll("[data-chart]")) {
     const spec = JSON.parse(document.getElementById(element.dataset.chart).textContent);

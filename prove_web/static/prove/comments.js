@@ -1,5 +1,5 @@
-// Comments beside a trajectory: they come in by themselves, a draft outlives a lost page, and each turn and call has a
-// button that begins a comment about it or leads to what was said. Turns are the user's.
+// Comments of a trajectory: live updates, drafts that survive closing the page, and a button at each user turn and call
+// that starts a comment or leads to existing ones.
 (() => {
   const section = document.querySelector("[data-comments]");
   if (!section || section.dataset.ready) return;
@@ -8,8 +8,8 @@
   const byId = (id) => document.getElementById(id);
   const list = () => byId("comments-list");
 
-  // What others say. A comment that is being edited stays as it is until it is saved or left. The list's element stays
-  // (outerSync): an answer that comes after its target was replaced would be dropped, and with it that one's words arrived.
+  // Refresh the comments. A comment being edited is not replaced until it is saved or cancelled. The list element
+  // itself is preserved (outerSync): a response that arrives after its target was replaced would be dropped.
   let missed = false;
   const editing = () => list()?.querySelector(".comment-editing");
   if ("live" in section.dataset) prove.live.subscribe({ trajectory: section.dataset.comments }, ({ stamp }) => {
@@ -22,10 +22,10 @@
     const place = document.activeElement?.closest?.("#comments-list [id]")?.id;
     htmx.ajax("GET", `${section.dataset.list}?part=list`, { target: "#comments-list", swap: "outerSync" })
       .then(() => place && byId(place)?.focus())
-      .catch(() => {}); // what is missed now comes with the next word
+      .catch(() => {}); // the next update includes what is missed now
   }
 
-  // A draft is kept as it is typed, and forgotten once it is said.
+  // Drafts are saved while typing and deleted once the comment is posted.
   section.addEventListener("input", (event) => {
     if (event.target.closest("#comment-form")) keep();
   });
@@ -46,7 +46,7 @@
     } catch { localStorage.removeItem(kept); }
   }
 
-  // Only the answer to the form says that its words arrived; what was typed since then stays.
+  // Only the response to the form confirms the post; text typed since then is not cleared.
   let sent = "";
   section.addEventListener("submit", ({ target }) => { if (target.id === "comment-form") sent = byId("comment-text").value; }, true);
   document.addEventListener("htmx:after:swap", ({ target }) => {
@@ -61,12 +61,12 @@
   section.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
       event.preventDefault();
-      event.stopPropagation(); // the page around may have other plans with these keys
+      event.stopPropagation(); // keeps page-level shortcuts from handling these keys
       event.target.form.requestSubmit();
     }
   });
 
-  // The chips at the user's turns and at calls.
+  // Comment buttons at user turns and calls.
   function settle() {
     recall();
     const counts = {};
@@ -111,7 +111,7 @@
     text?.focus({ preventScroll: true });
   }
 
-  // A permalink to a comment, which was not there yet when the page was opened.
+  // Scroll to a linked comment, which may be loaded after the page.
   let shown = false;
   function reveal() {
     const found = location.hash.startsWith("#comment-") && byId(location.hash.slice(1));

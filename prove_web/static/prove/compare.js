@@ -1,4 +1,4 @@
-// Curves of several runs over each other: asked for as the address says, drawn by charts.js, asked for again where one zooms in.
+// Overlaid curves of several runs: loaded as the address says, drawn by charts.js, and reloaded after zooming.
 document.addEventListener("DOMContentLoaded", () => {
   const section = document.querySelector("[data-compare]");
   if (!section) return;
@@ -69,7 +69,7 @@ class Overlay {
     this.section.querySelector("[data-compare-note]").textContent = text;
   }
 
-  // Where a point stands for several steps, those in view are asked for.
+  // Where a point averages several steps, load the visible steps.
   async closer(metric, first, last) {
     if (first == null || this.every === 1 || this.axis !== "step") return;
     const told = await this.ask({ from: first, to: last });

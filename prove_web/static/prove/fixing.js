@@ -1,4 +1,4 @@
-// What is typed into a fix is kept in this browser until it is saved, and offered again after a closed tab.
+// Drafts of fixes are saved in this browser until submitted, and offered for restoring after the tab was closed.
 (() => {
   const KEY = (form) => `prove-fix-${form.dataset.trajectory}`;
   const form = () => document.querySelector("form[data-fix]");
@@ -16,7 +16,7 @@
     if (!mine) return;
     const typed = written(mine);
     if (typed === beginning) return;
-    try { localStorage.setItem(KEY(mine), JSON.stringify({ at: Date.now(), typed })); } catch { /* a full store */ }
+    try { localStorage.setItem(KEY(mine), JSON.stringify({ at: Date.now(), typed })); } catch { /* storage is full */ }
   }
 
   function kept() {
@@ -24,7 +24,7 @@
   }
 
   document.addEventListener("input", (event) => { if (event.target.closest("form[data-fix]")) keep(); });
-  document.addEventListener("change", ({ target }) => { // an object or a list that is given has fields of its own
+  document.addEventListener("change", ({ target }) => { // an object or list value has fields of its own
     if (target.matches("form[data-fix] [data-given]")) form().requestSubmit(form().querySelector("[data-reshape]"));
   });
   document.addEventListener("htmx:finally:swap", () => { keep(); document.querySelector("[data-fault]")?.focus(); });
@@ -33,7 +33,7 @@
     if (saved) sessionStorage.setItem("prove-fix-saving", KEY(event.target));
   }, true);
 
-  // Sent as it was typed, the server gives it back: also rows that were moved, added or deleted.
+  // The server renders the draft as it was typed, including moved, added and deleted rows.
   function restore(typed) {
     const sent = Object.assign(document.createElement("form"), { method: "post", hidden: true });
     const fields = [...new URLSearchParams(typed), ["do", "restore"], ["csrfmiddlewaretoken", form().querySelector("[name=csrfmiddlewaretoken]").value]];
@@ -44,7 +44,7 @@
     sent.submit();
   }
 
-  sessionStorage.removeItem("prove-fix-saving"); // still here, so it was not saved
+  sessionStorage.removeItem("prove-fix-saving"); // the form is still shown, so the fix was not saved
   const found = form() && kept();
   if (!bar || !found || found.typed === beginning || document.querySelector("[data-fault]")) return;
   bar.hidden = false;

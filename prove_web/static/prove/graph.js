@@ -1,5 +1,5 @@
-// The page of the graph: its address is its state. What is clicked or typed changes the address; picture, panel, legend
-// and table are then fetched for it, as a page without script would have them.
+// The graph page; its address is its state. Clicks and typing change the address; picture, panel, legend and table are
+// then fetched for it, as a page without script would load them.
 const FILTERS = ["q", "server", "kind", "between", "tool", "hops", "page"], COLOURS = ["by", "dataset", "run", "against"];
 const PLACES = ["server", "between", "tool", "hops", "edge", "chain", "start", "end", "draw"];
 const count = new Intl.NumberFormat("en");
@@ -53,7 +53,7 @@ class Graph {
     document.addEventListener("htmx:before:history:restore", (event) => event.preventDefault());
   }
 
-  // Arrow keys move through a list beside the picture.
+  // Arrow keys move through a list next to the picture.
   walk(event) {
     const link = event.target.closest?.(".graph-list a"), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!link || !step) return;
@@ -66,7 +66,7 @@ class Graph {
     if (what === "tool") this.with({ tool: name, edge: "", between: "", page: "" });
     else if (what === "edge") this.with({ edge: name }).then(() => { if (window.innerWidth < 992) document.getElementById("graph-panel").scrollIntoView(); });
     else if (what === "bundle") this.with({ between: name, tool: "", edge: "", page: "" });
-    else if (what === "server" && (this.params.has("tool") || this.params.has("edge"))) this.clicked("nothing"); // first off the neighbourhood
+    else if (what === "server" && (this.params.has("tool") || this.params.has("edge"))) this.clicked("nothing"); // first leave the neighbourhood view
     else if (what === "server") this.with({ server: name, tool: "", edge: "", between: "", page: "" });
     else if (what === "looks" && name !== this.opened) { this.opened = name; this.draw(false); }
     else if (what === "nothing" && this.params.has("edge")) this.with({ edge: "" });
@@ -137,25 +137,25 @@ class Graph {
     if (focused) ((focused.id && document.getElementById(focused.id)) || fresh).focus({ preventScroll: true });
   }
 
-  // The answer, unless a newer one was asked for meanwhile.
+  // Return the response, unless a newer request was made.
   async fetch(what, address, headers) {
     const turn = this.turns[what] = (this.turns[what] ?? 0) + 1;
     const answer = await fetch(address, { headers }).catch(() => null);
     if (turn !== this.turns[what]) return null;
-    if (answer?.redirected) location.reload(); // signed out: to the sign-in page, and back here
+    if (answer?.redirected) location.reload(); // signed out: show the sign-in page, which returns here
     else if (!answer?.ok) this.status.textContent = "The graph could not be loaded. Reload the page to try again.";
     else return answer;
     return null;
   }
 }
 
-// The id in the picture of what a link of a list is about.
+// The id of the element in the picture that a list link refers to.
 function place(link) {
   const { tool, edge, server } = link.dataset ?? {};
   return tool ? `t:${tool}` : edge ? `e:${edge}` : server ? `s:${server}` : "";
 }
 
-// A search box with a list of tools: arrow keys move through it, and the picture shows each.
+// A search box with a list of tools; arrow keys move through it and highlight each tool in the picture.
 prove.Find = class {
   constructor(input, list, { names, point, choose }) {
     Object.assign(this, { input, list, names, point, choose, at: -1 });

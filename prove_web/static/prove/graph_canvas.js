@@ -1,7 +1,7 @@
-// The picture of the graph: Cytoscape draws what the server laid out. It is told data and tells what is clicked or looked at.
+// The graph picture, drawn by Cytoscape with the server's layout. It receives data and reports clicks and focus.
 window.prove ??= {};
 
-// A colour of the page, in whatever words, as Cytoscape reads it.
+// Convert any CSS colour of the page to a form that Cytoscape reads.
 function painted(colour) {
   const brush = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
   brush.fillStyle = colour;
@@ -48,14 +48,14 @@ prove.Picture = class {
     });
   }
 
-  // A disc takes no clicks itself: Cytoscape prefers any node to the edges above it.
+  // Server discs ignore clicks, because Cytoscape prefers any node to the edges above it.
   within({ x, y }) {
     const inside = this.cy.nodes("[is = 'server']").filter((node) => Math.hypot(node.position("x") - x, node.position("y") - y) < node.data("d") / 2);
     if (inside.empty()) this.tell("nothing");
     else this.tell("server", inside[0].data("name"));
   }
 
-  // Draw what the server tells. Nodes stay where they are while the graph is the same; lines come and go.
+  // Draw the server's data. Nodes keep their positions while the graph is the same; edges are added and removed.
   show(data) {
     this.data = data;
     this.cy.batch(() => {
@@ -87,7 +87,7 @@ prove.Picture = class {
     const within = new Map(bundles.filter(([a, b]) => a === b).map(([a, , count]) => [servers[a][0], count]));
     for (const node of this.cy.nodes("[is = 'server']")) {
       const count = within.get(node.data("name"));
-      node.data("label", node.data("name") + (count ? `\n${count} internal edges` : "")); // a line to itself says less
+      node.data("label", node.data("name") + (count ? `\n${count} internal edges` : "")); // clearer than an edge from a node to itself
     }
     for (const [a, b, count] of bundles) {
       if (a === b) continue;
@@ -105,7 +105,7 @@ prove.Picture = class {
     this.cy.add(fresh);
   }
 
-  // What a filter leaves out is faint; a chosen chain stands out.
+  // Elements excluded by a filter are faint; a selected chain is emphasised.
   mark({ found, total, chain }) {
     this.cy.elements().removeClass("faint chain");
     if (found < total) {
@@ -118,7 +118,7 @@ prove.Picture = class {
     if (chain.length) this.cy.edges().not(".chain").addClass("faint");
   }
 
-  // What is chosen: a tool, or an edge by its two names.
+  // The selection: a tool, or an edge by its two names.
   choose(tool, edge) {
     this.cy.batch(() => {
       this.cy.elements().removeClass("chosen");
@@ -129,7 +129,7 @@ prove.Picture = class {
     });
   }
 
-  // Show where something of a list lies: a ring around it, brought into view when it is not.
+  // Highlight a list entry's element with a ring, and scroll it into view if needed.
   point(id) {
     this.cy.batch(() => { this.cy.elements(".pointed").removeClass("pointed"); });
     const element = id ? this.cy.getElementById(id) : this.cy.collection();
@@ -144,7 +144,7 @@ prove.Picture = class {
     this.cy.zoom({ level: this.cy.zoom() * factor, renderedPosition: { x: this.cy.width() / 2, y: this.cy.height() / 2 } });
   }
 
-  // Bring into view: the chain, the edge, the tool with its neighbours, the servers; else everything.
+  // Zoom to the chain, the edge, the tool with its neighbours, or the servers; else to everything.
   fit({ edge, tool, servers = [] } = {}) {
     const { chain = [] } = this.data ?? {};
     let seen = this.cy.collection();
@@ -161,7 +161,7 @@ prove.Picture = class {
     else this.cy.animate(where, { duration: 250, complete: () => this.bounded() });
   }
 
-  // Two neighbours fill the picture otherwise.
+  // Limits the zoom, because two neighbours would fill the picture.
   bounded() {
     if (this.cy.zoom() > 2) this.zoom(2 / this.cy.zoom());
   }
@@ -186,13 +186,13 @@ prove.Picture = class {
       { selector: "node[is = 'tool']", style: { ...text, label: "data(name)", "font-size": 9, "min-zoomed-font-size": 8, "text-valign": "bottom", "text-margin-y": 3, "z-index": 10, "border-width": 1, "border-color": ink, "border-opacity": 0.7 } },
       ...tools.map((look, at) => ({ selector: `node[is = 'tool'][look = ${at}]`, style: { shape: prove.Picture.SHAPES[look.shape], width: look.size, height: look.size, "background-color": look.hollow ? back : look.colour, ...(look.hollow ? { "border-color": look.colour, "border-width": 2 } : {}) } })),
       { selector: "edge[is = 'edge']", style: { "curve-style": "straight", opacity: 0.6, "target-arrow-shape": "triangle", "arrow-scale": 0.7, "z-index": 5 } },
-      { selector: "edge[both = 1]", style: { "curve-style": "bezier", "control-point-step-size": 14 } }, // or one would hide the other
+      { selector: "edge[both = 1]", style: { "curve-style": "bezier", "control-point-step-size": 14 } }, // otherwise one edge would hide the other
       ...edges.map((look, at) => ({ selector: `edge[is = 'edge'][look = ${at}]`, style: { width: look.width, "line-color": look.colour, "target-arrow-color": look.colour, "line-style": look.line } })),
       { selector: "edge[is = 'bundle']", style: { ...text, "curve-style": "bezier", width: "data(width)", "line-color": "#868e96", "target-arrow-color": "#868e96", "target-arrow-shape": "triangle", opacity: 0.35, label: "data(count)", "font-size": 22, "min-zoomed-font-size": 9, "z-index": 1 } },
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
       { selector: "edge.near", style: { opacity: 1, width: 2.5, "z-index": 20 } },
       { selector: "node.named, node.chosen, node.pointed, node.chain", style: { "min-zoomed-font-size": 0, "text-opacity": 1, "z-index": 30 } },
-      { selector: "node.named, node.pointed", style: { "font-size": () => Math.max(9, 13 / this.cy.zoom()) } }, // readable from afar
+      { selector: "node.named, node.pointed", style: { "font-size": () => Math.max(9, 13 / this.cy.zoom()) } }, // readable at a low zoom
       { selector: "node.named[label], node.chosen[label], node.pointed[label]", style: { label: "data(label)" } },
       { selector: "node.pointed", style: { "underlay-color": "#56b4e9", "underlay-opacity": 0.6, "underlay-padding": 8, "underlay-shape": "ellipse", opacity: 1 } },
       { selector: "node.chosen", style: { "underlay-color": accent, "underlay-opacity": 0.45, "underlay-padding": 8, "underlay-shape": "ellipse" } },

@@ -1,4 +1,4 @@
-// The heat map: arrow keys move among the cells, and what a cell counts is told below while it is pointed at or focused.
+// Heat map: arrow keys move between cells, and the hovered or focused cell is described below.
 (() => {
   const cellOf = (target) => target.closest?.(".heat-table [data-told]");
 

@@ -1,4 +1,4 @@
-// Notes that are being written stay in this browser until they are saved; only the answer that keeps them forgets them.
+// Drafts of notes are saved in this browser until the server confirms that the notes were saved.
 (() => {
   const key = (form) => `run-notes:${form.dataset.person}:${form.dataset.notes}`;
   const say = (form, text) => { form.querySelector("[data-notes-said]").textContent = text; };
@@ -12,7 +12,7 @@
     } catch { say(form, "Draft not saved: browser storage is full"); }
   });
 
-  // What was sent is forgotten once it is the text on the page; what was typed since then stays, and follows on it.
+  // A draft is deleted once it equals the text on the page; text typed since then stays, based on the new revision.
   let sent = false;
   document.addEventListener("submit", ({ target }) => { if (target.matches("form[data-notes]")) sent = true; }, true);
 
@@ -21,7 +21,7 @@
     if (!form || form.dataset.ready) return;
     form.dataset.ready = "1";
     let draft = null;
-    try { draft = JSON.parse(localStorage.getItem(key(form)) ?? "null"); } catch { /* not ours */ }
+    try { draft = JSON.parse(localStorage.getItem(key(form)) ?? "null"); } catch { /* not written by this script */ }
     const box = form.elements.notes;
     if (!draft || "fault" in form.dataset) return;
     if (draft.text.trim() === box.value.trim()) return localStorage.removeItem(key(form));

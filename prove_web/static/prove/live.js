@@ -1,5 +1,8 @@
-// prove.live.subscribe({job | project | session | trajectory, after}, callback): one socket per page, resumed from each job's cursor.
-// Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
+// prove.live.subscribe({job
+// project
+// session
+// trajectory, after}, callback): one socket per page, resumed from each job's cursor.
+// Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on changes.
 window.prove ??= {};
 prove.live = (() => {
   const LONGEST_WAIT = 15000, QUIET = 1000, NOT_SIGNED_IN = 4401;
@@ -16,7 +19,7 @@ prove.live = (() => {
   }
 
   function ask({ job, project, session, trajectory, after }) {
-    socket.send(JSON.stringify({ subscribe: job ? { job, after } : { session, trajectory, project } })); // only one is there
+    socket.send(JSON.stringify({ subscribe: job ? { job, after } : { session, trajectory, project } })); // only one of them is set
   }
 
   function connect() {
@@ -38,7 +41,7 @@ prove.live = (() => {
     retry = setTimeout(() => { retry = null; connect(); }, wait);
   }
 
-  // To the sign-in page, and back here; but never away from what somebody has typed.
+  // Reload to the sign-in page, which returns here; but never after the user has typed something.
   let typed = false;
   document.addEventListener("input", () => { typed = true; });
   function signedOut() {
@@ -51,7 +54,7 @@ prove.live = (() => {
     retry = null;
     const old = socket;
     socket = null;
-    if (old?.readyState === WebSocket.CONNECTING) old.onopen = () => old.close(); // closed any earlier, it is an error
+    if (old?.readyState === WebSocket.CONNECTING) old.onopen = () => old.close(); // closing it earlier would be an error
     else old?.close();
     show(next);
   }
@@ -66,7 +69,7 @@ prove.live = (() => {
     }
   }
 
-  // The server also says that all is as it was, and may repeat itself after a reconnection.
+  // The server also reports unchanged states, and may repeat messages after a reconnection.
   function isNews(message, subscription) {
     const summary = JSON.stringify(message.summary);
     const fresh = message.cursor > subscription.after;
@@ -91,7 +94,7 @@ prove.live = (() => {
     badge.querySelector(".live-age").textContent = state === "live" ? "" : `(last update ${age} s ago)`;
   }
 
-  // News comes in bursts: an element hears of it at once, and then at most once a second.
+  // Changes come in bursts: an element is notified immediately, and then at most once a second.
   function calm(element) {
     let waiting = false, missed = false;
     return function news() {
@@ -117,7 +120,7 @@ prove.live = (() => {
   return { subscribe, signedOut };
 })();
 
-// A fragment that was asked for after signing out is the sign-in page: go there instead of showing it inside this one.
+// A fragment requested after signing out is the sign-in page: navigate to it instead of showing it inside this page.
 document.addEventListener("htmx:before:swap", (event) => {
   const response = event.detail.ctx?.response?.raw;
   if (!response?.redirected || !new URL(response.url).pathname.startsWith("/sign-in/")) return;

@@ -1,5 +1,5 @@
-// A job's log: what is sought comes from the server; here one goes from match to match, and follows the end or does not.
-// <div data-log> holds the form #log-form and the lines #log-lines. The address keeps what is sought.
+// Log of a job: the server searches; this script steps through the matches and follows the end of the log.
+// <div data-log> contains the form #log-form and the lines #log-lines. The address contains the search.
 document.addEventListener("DOMContentLoaded", () => {
   for (const panel of document.querySelectorAll("[data-log]")) follow(panel);
 });
@@ -11,7 +11,7 @@ function follow(panel) {
 
   const sought = () => Boolean(form.elements.log.value || form.elements.log_level.value);
 
-  // What is sought stays as it is until one seeks anew; only the end of the log goes on by itself.
+  // Search results are not refreshed until the next search; only the end of the log updates itself.
   panel.addEventListener("live", (event) => { if (!follows.checked || sought() || place) event.stopPropagation(); }, true);
 
   function ask(where = "") {
@@ -41,7 +41,7 @@ function follow(panel) {
   });
   for (const button of panel.querySelectorAll("[data-log-step]")) button.addEventListener("click", () => step(Number(button.dataset.logStep)));
 
-  // From one match to the next, around its end; the newest is the first.
+  // Step between matches with wrap-around, starting with the newest.
   function step(by) {
     const marks = [...lines.querySelectorAll("mark")];
     if (!marks.length) return;

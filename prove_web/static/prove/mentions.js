@@ -1,4 +1,5 @@
-// After an @, the team: arrows choose, Enter or Tab takes, Escape closes. For every <textarea data-mentions="id of a JSON list">.
+// Team mentions after an @: arrows select, Enter or Tab inserts, Escape closes. For every <textarea data-mentions="id
+// of a JSON list">.
 (() => {
   const MOST = 8, BEFORE = /(?:^|[^\w@./+-])@([\w.@+-]*)$/;
   let box = null, field = null, chosen = 0;
@@ -54,7 +55,7 @@
     const area = field, from = area.selectionStart - typed(area).length;
     area.setRangeText(`${name} `, from, area.selectionStart, "end");
     close();
-    area.dispatchEvent(new Event("input", { bubbles: true })); // for the draft
+    area.dispatchEvent(new Event("input", { bubbles: true })); // so that the draft is saved
   }
 
   function close() {

@@ -1,4 +1,4 @@
-// The command palette: Ctrl or Cmd and K, words, arrows, Enter. The server searches; this browser knows what was recent.
+// The command palette: Ctrl or Cmd and K, words, arrows, Enter. The server searches; this browser stores recent pages.
 (() => {
   const dialog = document.getElementById("palette");
   if (!dialog) return;
@@ -8,7 +8,7 @@
   const KEY = `prove.recent.${dialog.dataset.person}.${dialog.dataset.project}`, KEPT = 6, WAIT = 80;
   let asked = null, wait = null, active = null, shown = null;
 
-  // What was recent: pages within a section of this project, by their headings.
+  // Recent pages of this project by section, named by their headings.
   function recent() {
     try { return JSON.parse(localStorage.getItem(KEY)) ?? []; } catch { return []; }
   }
@@ -19,7 +19,7 @@
     if (inside.length < 2 || inside.includes("new") || !title) return;
     const here = { url: location.pathname, title, note: inside[0] };
     const kept = [here, ...recent().filter((one) => one.url !== here.url)].slice(0, KEPT + 1);
-    try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { /* a browser that keeps nothing */ }
+    try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { /* storage is not available */ }
   }
 
   function recentGroup() {
@@ -109,7 +109,7 @@
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
       event.preventDefault();
       open();
-    } else if (dialog.open) event.stopPropagation(); // keys of the page beneath are not meant
+    } else if (dialog.open) event.stopPropagation(); // keeps the page's shortcuts from handling these keys
   }, true);
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("[data-palette]") && !event.ctrlKey && !event.metaKey) { event.preventDefault(); open(); }

@@ -1,4 +1,5 @@
-// Passkeys: <form data-passkey="create|get" data-options="id of the JSON"> asks the browser for one, and then sends itself.
+// Passkeys: <form data-passkey="create|get" data-options="id of the JSON"> requests a passkey from the browser and then
+// submits itself.
 // With data-options-at="address" the options are fetched when the button is pressed.
 const passkeyOptions = async ({ options, optionsAt }) => {
   const told = optionsAt

@@ -1,4 +1,4 @@
-// Answers are kept as they are typed: on the server, and in this browser for as long as the server has not got them.
+// Review answers are saved while typing: on the server, and in this browser until the server has them.
 (() => {
   const form = document.getElementById("review-form");
   if (!form) return;
@@ -10,7 +10,7 @@
   const two = document.getElementById("two");
   let timer = 0, sending = null, dirty = false, sent = "", other = null, leaving = false;
 
-  // Time counts while the page is in sight.
+  // Count the time while the page is visible.
   const before = Number(form.elements.seconds.value) || 0;
   let spent = 0, since = document.hidden ? 0 : performance.now();
   document.addEventListener("visibilitychange", () => {
@@ -19,7 +19,7 @@
   });
   const seconds = () => before + (spent + (since ? performance.now() - since : 0)) / 1000;
 
-  // What the form says, without what is empty or as it was recorded.
+  // The form's values, without empty and unchanged ones.
   function fields() {
     const found = {};
     for (const [name, value] of new FormData(form)) {
@@ -51,7 +51,7 @@
     try { localStorage.setItem(KEY, JSON.stringify({ fields: fields(), revision: form.elements.revision.value })); }
     catch { tell("away", "No copy in this browser: its storage is full"); }
   }
-  const forget = () => { try { localStorage.removeItem(KEY); } catch { /* there is none */ } };
+  const forget = () => { try { localStorage.removeItem(KEY); } catch { /* nothing to remove */ } };
 
   form.addEventListener("input", () => {
     dirty = true;
@@ -72,9 +72,9 @@
 
   const token = () => /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1] ?? form.elements.csrfmiddlewaretoken.value;
 
-  // Send the form; null where it was not taken, which the badge then says.
+  // Send the form; resolve to null if it was not accepted, which the badge then shows.
   function post(action) {
-    form.elements.csrfmiddlewaretoken.value = token(); // another one after one has signed in again
+    form.elements.csrfmiddlewaretoken.value = token(); // the token changes after signing in again
     const body = new FormData(form), now = spelled(fields());
     body.set("action", action);
     body.set("seconds", seconds().toFixed(1));
@@ -112,7 +112,7 @@
   function stays(text) { tell("away", text); return null; }
   addEventListener("online", flush);
 
-  // Saved elsewhere in the meantime: by this page, whose answer was lost on the way, or really by another.
+  // The saved version differs: from this page, whose response was lost, or from another page.
   function differs(data, action, now) {
     const theirs = spelled(data.fields);
     form.elements.revision.value = data.revision;
@@ -144,7 +144,7 @@
     form.querySelector("[data-question]")?.focus();
   });
 
-  // Completing and skipping go on to the next item; what is refused comes back as a page that says why.
+  // Completing and skipping lead to the next item; a rejected form is submitted normally, so that the page shows why.
   form.addEventListener("submit", async (event) => {
     const action = event.submitter?.value;
     if (done || !["complete", "skip"].includes(action)) return;
@@ -163,10 +163,10 @@
     form.submit();
   });
 
-  // A copy from before, such as of a page that was closed without a connection.
+  // A draft in this browser, such as from a page closed without a connection.
   for (const time of document.querySelectorAll("time[data-clock]")) time.textContent = clock(new Date(time.dateTime));
   let kept = null;
-  try { kept = JSON.parse(localStorage.getItem(KEY)); } catch { /* not ours */ }
+  try { kept = JSON.parse(localStorage.getItem(KEY)); } catch { /* not written by this script */ }
   if (!kept?.fields || done || document.getElementById("refused")) return;
   const here = fields();
   if (spelled(kept.fields) === spelled(here)) forget();

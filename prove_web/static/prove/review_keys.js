@@ -1,4 +1,4 @@
-// A review without the mouse. Letters and digits do nothing while one types.
+// Keyboard shortcuts of a review, inactive while typing.
 (() => {
   const form = document.getElementById("review-form"), dialog = document.getElementById("keys");
   if (!form) return;
@@ -16,7 +16,7 @@
     light(target.closest?.("[data-about]"));
   });
 
-  // The turn or call that a question is about comes into sight, and is marked.
+  // Scroll to the turn or call that a question is about, and mark it.
   function light(question) {
     for (const one of document.querySelectorAll(".at-hand")) one.classList.remove("at-hand");
     const card = question && document.getElementById(question.dataset.about);
@@ -82,7 +82,7 @@
     }
     if (key === "Escape" && typing(target)) return leave(target);
     if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;
-    if (key.startsWith("Arrow") && choosing(target)) return; // the browser's own way to choose
+    if (key.startsWith("Arrow") && choosing(target)) return; // the browser's own selection keys
     if (["Enter", " "].includes(key) && target !== questions[at] && target !== document.body) return;
     const act = actOf(key);
     if (!act || (event.repeat && !/^(j|k|Arrow| )/.test(key))) return;

@@ -1,4 +1,4 @@
-// One chart over all of the page, until it is closed.
+// Shows one chart on the whole page until it is closed.
 class Large {
   constructor(dialog, told) {
     Object.assign(this, { dialog, told, chart: null, place: dialog.querySelector(".chart-large-place") });

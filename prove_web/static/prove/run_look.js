@@ -1,11 +1,12 @@
-// How the charts of a run are looked at: their axes, smoothing, marks, zoom, folded groups, those pinned, the large one. The address says it; what it does not
-// say is as this browser was left, but for zoom and large chart. prove.look(section, changed) -> {axis, keep, log, all, marks, pins, pin(), zoom, large}.
+// View settings of a run's charts: axis, smoothing, marks, zoom, collapsed groups, pinned charts, enlarged chart. They
+// come from the address, else from this browser's last use, except for zoom and enlarged chart.
+// prove.look(section, changed) -> {axis, keep, log, all, marks, pins, pin(), zoom, large}.
 window.prove ??= {};
 prove.look = (section, changed) => {
   const KEPT = "prove.charts", USUAL = { x: "step", smooth: "0.8", marks: "checkpoint,benchmark,resumed", fold: "", y: "linear", far: "out", pins: "" };
   const address = new URL(location).searchParams;
   let left = {};
-  try { left = JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { /* as if there were none */ }
+  try { left = JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { /* treated as if there were no stored settings */ }
   const now = Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, address.get(name) ?? left[name] ?? usual]));
   const zoom = (address.get("zoom") ?? "").split("~").map(Number);
   const list = (name) => new Set(now[name].split(",").filter(Boolean));
@@ -40,7 +41,7 @@ prove.look = (section, changed) => {
   function set(name, value) {
     now[name] = value;
     if (name === "x") look.zoom = null;
-    try { localStorage.setItem(KEPT, JSON.stringify(now)); } catch { /* then only the address keeps it */ }
+    try { localStorage.setItem(KEPT, JSON.stringify(now)); } catch { /* then only the address stores it */ }
     said();
     show();
     changed(name);

@@ -1,4 +1,6 @@
-// The tab of a run's page: how far it is, in its title and as a ring in its icon; and a notification when it ends, to who asks. <div data-run-title="Run 7" data-state data-share data-live-job>.
+// The browser tab of a run's page: progress in the title and as a ring in the icon, and a notification at the end on
+// request.
+// <div data-run-title="Run 7" data-state data-share data-live-job>.
 document.addEventListener("DOMContentLoaded", () => {
   const element = document.querySelector("[data-run-title]");
   if (!element) return;
@@ -13,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
     ring(share, INKS[state] ?? "#7a869a");
   }
 
-  // Who asked for it on this page is told when the run is over; the browser asks for leave at the click, and only then.
+  // A requested notification is shown when the run ends; the browser asks for permission only at the click.
   const ask = document.querySelector("[data-notify]"), OVER = ["done", "failed", "stopped", "lost"];
   let wanted = false, before = element.dataset.state;
 
@@ -38,7 +40,7 @@ document.addEventListener("DOMContentLoaded", () => {
     offer();
   }
 
-  // A tab that is not seen has no socket (see live.js): it asks now and then, until the run is over.
+  // A hidden tab has no socket (see live.js), so it polls until the run ends.
   setInterval(async () => {
     if (!document.hidden || !element.dataset.stands || OVER.includes(before)) return;
     const answer = await fetch(element.dataset.stands, { headers: { Accept: "application/json" } }).catch(() => null);

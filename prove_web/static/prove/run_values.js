@@ -1,4 +1,4 @@
-// What a run told, by metric and step, and where its steps lie: of the run itself, and of the one beside it.
+// Metrics of a run and of its baseline by step, and the positions of steps on the other axes.
 async function read(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null);
   return answer?.ok ? answer.json() : null;
@@ -12,15 +12,15 @@ function clock(seconds) {
   return seconds < 5400 ? `${+(seconds / 60).toFixed(1)} min` : `${+(seconds / 3600).toFixed(1)} h`;
 }
 
-// A run's values by metric, and where its steps lie on the other axes.
+// A run's values by metric, and the positions of its steps on the other axes.
 class Values {
   points = new Map();
   held_out = new Map();
   places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) };
   thinned = { points: false, held_out: false };
-  odd = { points: new Map(), held_out: new Map() }; // by metric the steps where it was no number, and what it was
+  odd = { points: new Map(), held_out: new Map() }; // NaN and infinite values by metric and step
 
-  // Columns as the server sends them (see points.py); what is known already is known better now.
+  // Read columns from the server (see metric_series.py); newer values replace known ones.
   read(source, { step, axes, series, thinned, odd = {} }) {
     this.thinned[source] ||= thinned;
     if (source === "points") for (const [name, places] of Object.entries(axes)) places.forEach((x, i) => this.places[name].set(step[i], x));
@@ -46,7 +46,7 @@ class Values {
     return this.odd[source].get(metric);
   }
 
-  // All values that an event tells; whether it told any.
+  // Take all values of an event; return their source, or null without values.
   take({ kind, data }) {
     const source = SOURCE[kind];
     if (kind === "rewound") this.forget(data.step);
@@ -57,7 +57,7 @@ class Values {
     return source;
   }
 
-  // A new step lies behind the one before it on every axis.
+  // Each new step comes after the previous one on every axis.
   lay(source, data) {
     if (source !== "points") return;
     if (data.elapsed_s != null) this.places.time.set(data.step, data.elapsed_s);
@@ -79,9 +79,9 @@ class Values {
   }
 }
 
-// The run that this one is measured against; it may still be at work itself.
+// The baseline, which may be running itself.
 class Beside extends Values {
-  // `without` are metrics of a step that another reward decides: they are not drawn on one axis.
+  // `without` are step metrics that depend on another reward definition, and are therefore not drawn together.
   constructor(name, metric, { points, held_out }, without = []) {
     super();
     Object.assign(this, { name, metric, without });

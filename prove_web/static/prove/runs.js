@@ -1,4 +1,4 @@
-// The curves of a run: a snapshot, then what the socket tells after its cursor. A chart is drawn once it comes into view.
+// Curves of a run: a snapshot, then socket events after its cursor. A chart is drawn once it becomes visible.
 document.addEventListener("DOMContentLoaded", async () => {
   const section = document.querySelector("[data-run]");
   if (!section) return;
@@ -55,18 +55,18 @@ class Curves extends Values {
     return lines.some(([, metric]) => this.tells(source, metric));
   }
 
-  // Whether a metric has a value somewhere, be it one that is no number.
+  // Whether a metric has any value, including NaN and infinity.
   tells(source, metric) {
     return this[source].get(metric)?.size || this.odd[source].get(metric)?.size;
   }
 
-  // Whether a chart is among those that are sought by name: its title, its lines or its metrics.
+  // Whether a chart matches the search by its title, lines or metrics.
   sought({ title, lines }) {
     const words = this.find.value.trim().toLowerCase();
     return !words || [title, ...lines.flat()].some((one) => one.toLowerCase().includes(words));
   }
 
-  // A chart is there once there is something to draw in it, and a group once one of its charts is.
+  // A chart is shown once it has data, and a group once it has a visible chart.
   show() {
     for (const chart of this.charts) {
       chart.card.hidden = !this.has(chart) || !this.sought(chart);
@@ -85,7 +85,7 @@ class Curves extends Values {
     for (const name of ["tokens", "time"]) this.section.querySelector(`[data-axis="${name}"]`).hidden = this.places[name].size < 2;
   }
 
-  // Those that are pinned come first, each in the order of all.
+  // Pinned charts come first, otherwise in the original order.
   arrange() {
     const first = this.section.querySelector("#curves-pinned .run-charts");
     for (const { card, home, key } of this.charts) (this.look.pins.has(key) ? first : home).append(card);
@@ -150,7 +150,7 @@ class Curves extends Values {
     if (this.charts.some((chart) => chart.card.hidden && this.has(chart) && this.sought(chart))) this.show();
   }
 
-  // The other run told something.
+  // The baseline has new values.
   again() {
     for (const { drawn } of this.drawn) drawn.later();
   }
@@ -169,7 +169,7 @@ class Curves extends Values {
     return this.marks.filter(({ kind }) => this.look.marks.has(kind));
   }
 
-  // The marks on every chart, and as a list for who cannot see them.
+  // Show the marks in every chart, and as a list for screen readers.
   marked(marks) {
     this.marks = marks.sort((a, b) => a.step - b.step);
     for (const { drawn } of this.drawn) Object.assign(drawn, { marks: this.shown() }).later();
@@ -191,7 +191,7 @@ class Curves extends Values {
     }
   }
 
-  // All charts zoom together. Where points were left out, what lies in view is asked for again, once for all of them.
+  // Zoom all charts together. Where points were downsampled, load the visible range once for all charts.
   closer(chart, first, last, range) {
     this.look.narrow(range);
     for (const { drawn } of this.drawn) if (drawn !== chart.drawn) drawn.view(range);
@@ -223,7 +223,7 @@ class Curves extends Values {
   }
 }
 
-// Another run to measure against: the address says which, and the page is made for it.
+// Select another baseline; the page is reloaded with it in the address.
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-base-choice]")) return;
   const url = new URL(location);

@@ -1,4 +1,4 @@
-// The table of runs: which rows are chosen, what is done with them, and the picker of its columns.
+// The runs table: selected rows, bulk actions, and the column picker.
 (() => {
   const bar = document.getElementById("runs-bar");
   if (!bar) return;
@@ -25,7 +25,7 @@
     bar.querySelector("[data-compare-now]").hidden = all || picked.size < 2;
   }
 
-  // With Shift, all from the one chosen before to this one.
+  // Shift selects all rows from the previous one to this one.
   document.addEventListener("click", (event) => {
     const box = event.target.closest?.("[data-pick]");
     if (!box) return;
@@ -50,7 +50,7 @@
     location.assign(`${bar.dataset.compare}?${new URLSearchParams([...picked].map((run) => ["run", run]))}`);
   });
 
-  // What is sent with an act: the runs, and the address that the table is at, which one comes back to.
+  // Send with an action the selected runs, and the table's address to return to.
   bar.addEventListener("submit", ({ target }) => {
     for (const old of target.querySelectorAll("[data-sent]")) old.remove();
     const add = (name, value) => {
@@ -121,7 +121,7 @@
       const item = document.createElement("li");
       Object.assign(item.dataset, option.dataset);
       const taken = keys();
-      if (item.dataset.forms && taken.includes(item.dataset.key)) { // the next form of it that is not there yet
+      if (item.dataset.forms && taken.includes(item.dataset.key)) { // add the metric's next unused form
         const free = item.dataset.forms.trim().split(" ").find((one) => !taken.includes(`${item.dataset.name}-${one}`) && one !== "now");
         if (!free) return;
         item.dataset.form = free;

@@ -1,4 +1,4 @@
-// The search box of the library: offers what may stand where the cursor is, and marks a query that is none.
+// The library's search box: completion at the cursor, and marking of invalid queries.
 (() => {
   const WAIT = 120;
 
@@ -54,7 +54,7 @@
         const answer = await fetch(`${input.dataset.complete}?${query}`, { signal: asked.signal });
         if (answer.ok && !answer.redirected && document.activeElement === input) show(await answer.json());
       } catch (error) {
-        if (error.name !== "AbortError") close(); // without a connection there is nothing to offer
+        if (error.name !== "AbortError") close(); // no completion without a connection
       }
     }
 

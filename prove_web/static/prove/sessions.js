@@ -1,9 +1,9 @@
-// A session by keyboard, faults beside their fields before a call is sent, and entities to choose from by their names.
+// Sessions: keyboard shortcuts, input errors shown before a call is sent, and entity autocompletion by name.
 (() => {
   const form = () => document.getElementById("call-form");
   const typing = (element) => element.closest?.("input, textarea, select, [contenteditable]");
 
-  // Keys. A letter does nothing while one types.
+  // Shortcuts, inactive while typing.
   const GO = { j: "[data-go=after]", k: "[data-go=before]", f: "[data-key=fork]", e: "[data-key=edit]" };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return;
@@ -29,7 +29,7 @@
     whole(() => form()?.requestSubmit(form().querySelector("[data-call]")));
   }
 
-  // A form that was just swapped in is not htmx's yet: what is sent in this moment would load the page anew.
+  // htmx does not handle a form until its swap is finished; submitting it earlier would reload the page.
   let swapping = false;
   document.addEventListener("htmx:before:swap", () => { swapping = true; });
   document.addEventListener("htmx:finally:swap", () => { swapping = false; });
@@ -45,7 +45,7 @@
     box.focus();
   }
 
-  // Calls that others make in this session come in by themselves; a form stays as it is typed.
+  // Calls by others in this session appear automatically; a form being filled in is not replaced.
   const CALLS = "calls", WITHOUT_THE_NEWEST = "calls-quiet", SOON = 200;
   let asking = false, missed = false;
   const watched = document.getElementById("watched");
@@ -55,16 +55,16 @@
     if (gone) return announce("gone");
     again = again ? String(again) : "";
     if (again !== watched.dataset.again) announce("again", again);
-    setTimeout(() => { // an answer to this page's own call is on its way already
+    setTimeout(() => { // the response to this page's own call may be on its way
       const seen = document.getElementById("calls")?.dataset;
       if (seen && (calls > Number(seen.calls) || faults !== seen.faults)) bringUp();
     }, SOON);
   }
 
-  // Someone removed the session or began it again: that is said, and nothing of the page is taken away.
+  // The session was removed or restarted by someone: announce it without changing the page.
   function announce(what, again = "") {
     watched.dataset.again = again;
-    const shown = what === "again" && !again ? "" : what; // what began it again may be removed, too
+    const shown = what === "again" && !again ? "" : what; // the restarted session may be removed too
     for (const each of document.querySelectorAll("[data-news]")) each.hidden = each.dataset.news !== shown;
     if (again) document.querySelector("[data-news=again] a").href = `../${again}/`;
   }
@@ -75,14 +75,14 @@
     const typed = [...document.querySelectorAll("#newest input:not([type=hidden])")].some((one) => one.value);
     await htmx.ajax("GET", location.pathname + location.search, {
       swap: "none", target: "#calls", headers: { "HX-Target": typed ? WITHOUT_THE_NEWEST : CALLS },
-    }).catch(() => {}); // what is missed now comes with the next word
+    }).catch(() => {}); // the next update includes what is missed now
     asking = false;
     const said = document.getElementById("calls")?.dataset.said;
     if (said) document.getElementById("said").textContent = said;
     if (missed) { missed = false; bringUp(); }
   }
 
-  // What a swap replaces keeps its place: scrolling, and who reads by ear is told what became of a call.
+  // A swap preserves scroll positions, and screen readers are told the result of a call.
   const places = new Map();
   const SCROLLED = ["timeline", "middle", "rows", "tools-found", "state"];
   document.addEventListener("htmx:before:swap", () => {
@@ -103,7 +103,7 @@
   });
   reveal();
 
-  // The selected call is in sight, without the page moving under one's eyes.
+  // Scroll to the selected call within its list, without moving the page.
   function reveal() {
     const step = document.querySelector("[aria-current=step]")?.getBoundingClientRect();
     for (const box of [document.getElementById("timeline"), document.getElementById("calls")]) {
@@ -113,7 +113,7 @@
     }
   }
 
-  // Faults that can be told without asking the server. The same call, sent once more, goes as it is.
+  // Errors detected without the server. Submitting the same call again sends it unchanged.
   const PROBLEMS = [
     ["required", (field, text) => field.required && !text.trim() && "It is required."],
     ["date", (field) => field.validity?.badInput && "It must be a valid date."],
@@ -128,7 +128,7 @@
   }
 
   function matches(pattern, text) {
-    try { return new RegExp(pattern, "u").test(text); } catch { return true; } // the server knows better
+    try { return new RegExp(pattern, "u").test(text); } catch { return true; } // the server decides
   }
 
   function wrongNumber({ number, minimum, maximum }, text) {
@@ -193,13 +193,13 @@
     else if (target.matches("[name^='arg-']") && target.value && fault(target)) mark(target, fault(target));
   });
 
-  // Entities: a list under the field, searched on the server, with what each id names.
+  // Entities: a list below the field, searched on the server, with the name behind each id.
   let open = null, asked = null;
 
   document.addEventListener("focusin", ({ target }) => {
     if (open && open.field !== target && !open.list.contains(target)) close();
     if (!target.matches?.("[data-entity][list]")) return;
-    target.removeAttribute("list"); // which only a page without this needs
+    target.removeAttribute("list"); // needed only without this script
     for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false" })) target.setAttribute(name, value);
   });
   document.addEventListener("input", ({ target }) => { if (target.matches?.("[role=combobox]")) show(target); });
@@ -233,7 +233,7 @@
       open.list.innerHTML = options;
       activate(null);
     } catch (error) {
-      if (error.name !== "AbortError") close(); // without a list, one types the id
+      if (error.name !== "AbortError") close(); // without a list, the user types the id
     }
   }
 

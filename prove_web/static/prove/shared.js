@@ -1,5 +1,5 @@
-// prove.live for a page that is shared by a link: no socket, it asks now and then what is new, while somebody looks.
-// Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
+// prove.live for pages shared by link: no socket, polling while the page is visible.
+// Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on changes.
 window.prove ??= {};
 prove.live = (() => {
   const EVERY = 5000, LATER = 30000;
@@ -19,7 +19,7 @@ prove.live = (() => {
     if (subscriptions.length && !over && !document.hidden) wait = setTimeout(ask, milliseconds);
   }
 
-  // Once for all that are equally far with a job; a page of events that is full is followed by the next at once.
+  // One request per distinct cursor of a job; a full page of events is followed by the next immediately.
   async function ask() {
     if (asking) return;
     asking = true;

@@ -1,4 +1,4 @@
-// Dark or light: what the person chose, else what the machine prefers. Loaded before the page is painted.
+// Dark or light: the user's choice, else the system preference. Loaded before the page is painted.
 (() => {
   const root = document.documentElement;
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -13,7 +13,7 @@
 
   apply();
   dark.addEventListener("change", apply);
-  addEventListener("beforeprint", () => wear("light")); // as paper is
+  addEventListener("beforeprint", () => wear("light")); // paper is light
   addEventListener("afterprint", apply);
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-theme-switch]")) return;

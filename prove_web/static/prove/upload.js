@@ -1,4 +1,4 @@
-// Sends a file in pieces, from where the last one got to: a lost connection costs one piece.
+// Uploads a file in chunks, resuming after the last one: a lost connection costs one chunk.
 (() => {
   "use strict";
   const form = document.querySelector("[data-upload]");

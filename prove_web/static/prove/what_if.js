@@ -1,4 +1,4 @@
-// A slider beside each weight: it moves the number, and the number moves it. The number alone is sent.
+// Sliders of the reward weights, synchronised with number fields. Only the numbers are submitted.
 document.addEventListener("DOMContentLoaded", () => {
   for (const slider of document.querySelectorAll("[data-slides]")) {
     const number = document.getElementById(slider.dataset.slides);

@@ -1,4 +1,4 @@
-"""The audit of a model's chat template in the terminal: a child process does the work, as Django never loads torch."""
+"""Command that audits a model's chat template, in a child process so that Django never imports torch."""
 
 import sys
 from argparse import ArgumentParser
@@ -11,7 +11,7 @@ from .pipeline import run_in_foreground
 
 
 class Command(BaseCommand):
-    """`manage.py audit_template FOLDER`: exit code 1 when the model is not fit for training."""
+    """`manage.py audit_template FOLDER`: exit code 1 if the model is not fit for training."""
 
     help = "Check that a model's chat template turns conversations into the intended token ids."
     requires_system_checks = ()
@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         named = str(options["folder"])
-        shipped = settings.BASE_DIR / "training_worker" / "trainer" / named  # the small policy, as runs call it
+        shipped = settings.BASE_DIR / "training_worker" / "trainer" / named  # the small policy under its name in runs
         folder = shipped if named == "warm" and not Path(named).exists() else Path(named).absolute()
         command = [sys.executable, "-m", "training_worker.trainer.audit", str(folder)]
         command += [f"--{name.replace('_', '-')}" for name in ("json", "no_weights") if options[name]]

@@ -1,4 +1,4 @@
-"""A model on a benchmark: scored by the benchmark's own code, kept item by item, resumable."""
+"""Command that evaluates a model on a benchmark with the benchmark's own code, storing each item; resumable."""
 
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -23,7 +23,7 @@ STOPPED = "stopped; run the same command to resume"
 
 
 class Command(BaseCommand):
-    """`manage.py evaluate bfcl --endpoint URL --model NAME`: Ctrl-C, and the same command goes on."""
+    """`manage.py evaluate bfcl --endpoint URL --model NAME`: after Ctrl-C, the same command resumes."""
 
     help = "Evaluate a model with the benchmark's own code; --install installs the benchmark first."
     requires_system_checks = ()
@@ -93,7 +93,7 @@ class Command(BaseCommand):
 
 
 def narrowed(asked: EvaluationRequest, data: Path) -> EvaluationRequest:
-    """The same on the servers that the policy was trained on, where the benchmark takes servers and none is named."""
+    """Return the request with the policy's training servers if the benchmark takes servers and none are named."""
     takes = any(option.name == "servers" for option in known(asked.benchmark).options)
     if not takes or "servers" in asked.options or asked.source != "folder":
         return asked
@@ -102,7 +102,7 @@ def narrowed(asked: EvaluationRequest, data: Path) -> EvaluationRequest:
 
 
 def trained_on(folder: Path, jobs: Path) -> str:
-    """The servers of the run whose job left this folder, or of the shipped policy; "" where nobody knows."""
+    """Return the servers that the run with this folder, or the shipped policy, was trained on; "" if unknown."""
     from prove_web.evaluations.policies import of_dataset
     from prove_web.experiments.models import Run
     from prove_web.experiments.run_estimate import SHIPPED
@@ -113,13 +113,13 @@ def trained_on(folder: Path, jobs: Path) -> str:
         return ""
     try:
         run = Run.objects.filter(job_id=folder.relative_to(jobs).parts[0]).first()
-    except (ValidationError, DatabaseError):  # no job's folder, or a site without its database
+    except (ValidationError, DatabaseError):  # not a job's folder, or no database
         return ""
     return of_dataset(run) if run else ""
 
 
 def build_request(options: dict[str, Any]) -> EvaluationRequest:
-    """What the words of the command ask for. Raises NotKnown."""
+    """Build the request from the command line options. Raises NotKnown."""
     torn = [one for one in options["option"] if "=" not in one]
     if torn:
         raise NotKnown(f"--option takes NAME=VALUE, not {torn[0]!r}.")

@@ -1,4 +1,7 @@
-"""A trained policy as a Hugging Face folder: a child process does the work, so that Django never loads torch."""
+"""Command that exports a trained policy as a Hugging Face folder.
+
+A child process does the work so that Django never imports torch.
+"""
 
 import os
 import subprocess
@@ -36,6 +39,6 @@ class Command(BaseCommand):
 
 
 def folder_of(source: str) -> Path:
-    """The folder that is meant: a path, or the id of a job."""
+    """Return the source folder for a path or a job id."""
     job = Path(settings.PROVE_DATA) / "jobs" / source
     return job.absolute() if "/" not in source and job.is_dir() else Path(source).absolute()

@@ -1,4 +1,4 @@
-"""A run's points and rollouts as files, in the terminal."""
+"""Command that exports a run's metric points and rollouts to files."""
 
 import json
 from argparse import ArgumentParser
@@ -56,6 +56,6 @@ class Command(BaseCommand):
 
 
 def written(path: Path, rows: Iterable[Any]) -> int:
-    """How many lines were written."""
+    """Write the rows as JSON lines and return their number."""
     with path.open("w", encoding="utf-8") as file:
         return sum(1 for row in rows if file.write(json.dumps(row, ensure_ascii=False) + "\n"))

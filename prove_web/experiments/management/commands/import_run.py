@@ -1,4 +1,4 @@
-"""Runs from the files of another tracker, in the terminal."""
+"""Command that imports runs from another tracker's files."""
 
 from argparse import ArgumentParser
 from pathlib import Path

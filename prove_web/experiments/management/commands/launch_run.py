@@ -1,4 +1,4 @@
-"""A run launched in the terminal, as the form of the pages launches it."""
+"""Command that launches a run as the launch form does."""
 
 from argparse import ArgumentParser
 from typing import Any

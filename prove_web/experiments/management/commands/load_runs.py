@@ -1,4 +1,4 @@
-"""Fills a project with many runs, to try its pages at their size."""
+"""Command that fills a project with many runs for measuring page speed."""
 
 from __future__ import annotations
 

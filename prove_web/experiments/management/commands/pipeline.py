@@ -1,4 +1,4 @@
-"""The main job in the terminal: a child process does the work, so that Django never loads torch."""
+"""Command that runs the full pipeline in a child process, so that Django never imports torch."""
 
 import signal
 import subprocess
@@ -25,13 +25,13 @@ OPTIONS = {
 
 
 class Command(BaseCommand):
-    """`manage.py pipeline`: its exit code is the child's, and 130 after Ctrl-C."""
+    """`manage.py pipeline`: exits with the child's exit code, or 130 after Ctrl-C."""
 
     help = "Build the graph and the dataset, train with GRPO, evaluate on held-out worlds. Resumes where it stopped."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Options left out are not passed on: their defaults live in the child alone."""
+        """Add the options; omitted ones are not passed on, because only the child knows their defaults."""
         for name, kind in OPTIONS.items():
             parser.add_argument(f"--{name}", type=kind, help="see docs/pipeline.md")
         parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
@@ -43,7 +43,7 @@ class Command(BaseCommand):
 
 
 def child_command(data: Path, options: dict[str, object]) -> list[str]:
-    """The argument list of the child for the options given."""
+    """Return the child's argument list for the given options."""
     command = [sys.executable, "-m", "training_worker", "--data", str(data)]
     for name in OPTIONS:
         if name != "data" and options.get(name.replace("-", "_")) is not None:
@@ -52,7 +52,7 @@ def child_command(data: Path, options: dict[str, object]) -> list[str]:
 
 
 def check_writable(data: Path) -> None:
-    """Find out now rather than after minutes of work."""
+    """Raise CommandError before minutes of work if the folder is not writable."""
     try:
         data.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=data):
@@ -64,17 +64,17 @@ def check_writable(data: Path) -> None:
 
 
 def run_in_foreground(command: list[str], folder: Path) -> int:
-    """Run the child on this terminal until it ends, and return the exit code to leave with.
+    """Run the child on this terminal until it ends, and return the exit code to use.
 
-    Ctrl-C reaches the child directly, being in the same process group: here it is only noted, so that the child has
-    the time to write its checkpoint. SIGTERM comes to this process alone and is passed on.
+    Ctrl-C reaches the child directly because it is in the same process group; here it is only recorded, so that the
+    child has time to write its checkpoint. SIGTERM reaches only this process and is passed on.
     """
     seen: set[int] = set()
 
     def note(signum: int, frame: FrameType | None) -> None:
         seen.add(signum)
 
-    # Set before the child starts: an exec'd program gets the default handlers back, so it loses none of its own.
+    # Set before the child starts: exec resets handlers to their defaults, so the child is not affected.
     before = {signum: signal.signal(signum, note) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
         child = subprocess.Popen(command, cwd=folder)

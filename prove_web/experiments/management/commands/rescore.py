@@ -1,4 +1,4 @@
-"""Stored rollouts under another reward: what a run's rollouts would have earned, and what would change."""
+"""Command that scores stored rollouts with another reward and compares the results."""
 
 import json
 from argparse import ArgumentParser
@@ -17,7 +17,7 @@ from training_worker.terminal import console, counted, table
 
 
 class Command(BaseCommand):
-    """`manage.py rescore RUN_FOLDER_OR_FILE --preset graduated --set repeats=0.1`: nothing that is stored changes."""
+    """`manage.py rescore RUN_FOLDER_OR_FILE --preset graduated --set repeats=0.1`: changes nothing that is stored."""
 
     help = "Score stored rollouts with another reward; print means, zero-variance groups and ranks before and after."
     requires_system_checks = ()
@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
 
 def configured(name: str, changes: Sequence[str]) -> RewardConfig:
-    """The preset with these fields set, each as `coverage=0.3`. Raises BadReward."""
+    """Return the preset with these fields set, each given as `coverage=0.3`. Raises BadReward."""
     given: dict[str, Any] = {}
     for change in changes:
         field, equals, value = change.partition("=")
@@ -67,7 +67,7 @@ def compared(
     config: RewardConfig,
     progress: Callable[[int, int], None],
 ) -> Comparison:
-    """Every step's rollouts under the configuration, as it is at that share of the steps there are."""
+    """Score every step's rollouts with the configuration at that step's share of the run."""
     found, newest = Comparison(), max(step for step, _ in files)
     for done, (step, file) in enumerate(files, 1):
         rollouts = rollouts_in(file)
@@ -83,7 +83,7 @@ def report(found: Comparison, config: RewardConfig) -> dict[str, Any]:
 
 
 def tell(stdout: OutputWrapper, found: Comparison) -> None:
-    """The means in a table, then what became of the groups."""
+    """Print the table of means, then the changes in groups and ranks."""
     before, after = found.before.means(), found.after.means()
     rows = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     table(console(stdout), ["mean", "before", "after"], rows)

@@ -1,4 +1,4 @@
-"""A run that goes on, in the terminal."""
+"""Command that resumes a run."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,7 +10,7 @@ from prove_web.live.jobs import NotNow, resume
 
 
 class Command(BaseCommand):
-    """`manage.py resume_run my-team/demo 3`: from its newest checkpoint."""
+    """`manage.py resume_run my-team/demo 3`: resumes from the newest checkpoint."""
 
     help = "Resume a run that was stopped, failed or lost."
 

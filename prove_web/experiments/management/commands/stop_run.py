@@ -1,4 +1,4 @@
-"""A run asked to stop, in the terminal."""
+"""Command that stops a run."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,7 +11,7 @@ from prove_web.live.models import StopLevel
 
 
 class Command(BaseCommand):
-    """`manage.py stop_run my-team/demo 3`: after its step, with a checkpoint; at once with `--now`."""
+    """`manage.py stop_run my-team/demo 3`: stops after the step with a checkpoint, or immediately with `--now`."""
 
     help = "Stop a run after its current step, with a checkpoint."
 

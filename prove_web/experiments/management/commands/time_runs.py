@@ -1,4 +1,4 @@
-"""Times the pages of runs at their size: a database is filled, and each kind of page asked for many times."""
+"""Command that measures the latency of run pages on a filled database."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def sizes(size: Mapping[str, int]) -> str:
 
 
 def addresses(slug: str, size: Mapping[str, int]) -> dict[str, str]:
-    """The pages of a project of this size, by kind; a project that is there from before is used again."""
+    """Return the URLs of a project of this size by kind of page; an existing project is reused."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
     project, made = Project.objects.get_or_create(organisation=team, slug=slug, defaults={"name": slug.capitalize()})
     owner, _ = User.objects.get_or_create(username="bench", defaults={"email": "bench@localhost"})
@@ -106,8 +106,10 @@ def addresses(slug: str, size: Mapping[str, int]) -> dict[str, str]:
 
 
 def timed(client: Client, url: str, times: int) -> tuple[float, float]:
-    """Median and 95th percentile in milliseconds of the clock, from the request to the whole answer within one process;
-    the first, which reads the disk, does not count."""
+    """Return median and 95th percentile of the latency in ms, from request to complete response in one process.
+
+    The first request, which reads the disk, is not counted.
+    """
     took = []
     for _ in range(times + 1):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A run's sockets under load: how long a point takes from its telling to every browser; as JSON."""
+"""Load test of the live sockets of a run: latency from sending a point to its arrival in every browser, as JSON."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.supervisor.checks import free_port
 from prove_web.trajectories.models import Dataset
 
-PEOPLE = 20  # whose sockets they are, in turn
-METRICS = 60  # of a point
-STARTS = 120.0  # seconds that the site has to start
-LAST_WORD = 10.0  # seconds that the last point has to arrive
+PEOPLE = 20  # users that own the sockets, in turn
+METRICS = 60  # per point
+STARTS = 120.0  # seconds for the site to start
+LAST_WORD = 10.0  # seconds for the last point to arrive
 
 
 class Command(BaseCommand):
@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
 
 def measured(sockets: int, rate: float, points: int, leaving: float) -> dict[str, Any]:
-    """One socket alone, and then so many. Raises CommandError."""
+    """Measure one socket alone, then all of them. Raises CommandError."""
     with TemporaryDirectory() as folder:
         environment = {**os.environ, "PROVE_DATA": folder, "PROVE_DEMO": "none", "PROVE_CPU_WORKERS": "1"}
         for elsewhere in ("DATABASE_URL", "REDIS_URL"):
@@ -81,7 +81,7 @@ def measured(sockets: int, rate: float, points: int, leaving: float) -> dict[str
 
 @contextmanager
 def served(environment: dict[str, str], data: Path) -> Iterator[str]:
-    """A whole site as a person starts it. Raises CommandError when it does not come up."""
+    """Run a complete site as a user starts it. Raises CommandError if it does not start."""
     port = free_port("127.0.0.1", 0)
     url, end = f"http://127.0.0.1:{port}", time.monotonic() + STARTS
     with (data / "site.log").open("w") as log:
@@ -106,7 +106,7 @@ def ready(url: str) -> bool:
 
 
 def child(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    """Raises CommandError."""
+    """Run this command in a child process. Raises CommandError."""
     command = [sys.executable, "manage.py", "load_sockets", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -115,7 +115,7 @@ def child(environment: dict[str, str], *words: str) -> subprocess.CompletedProce
 
 
 def filled() -> dict[str, Any]:
-    """A running run that no worker is at, and people who may see it: its job, and their cookies."""
+    """Create a running run without a worker, and users who may see it; return its job and their cookies."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
     project, _ = Project.objects.get_or_create(organisation=team, slug="load", defaults={"name": "Load"})
     number = project.runs.count() + 1
@@ -137,7 +137,7 @@ def filled() -> dict[str, Any]:
 
 
 def tell(job: str, rate: float, points: int) -> None:
-    """Points at a steady rate, over the way that a worker's words go."""
+    """Send points at a steady rate through the queue that workers use."""
     drawn, began = random.Random(0), time.monotonic()
     for step in range(1, points + 1):
         time.sleep(max(0.0, began + step / rate - time.monotonic()))
@@ -154,7 +154,7 @@ def tell(job: str, rate: float, points: int) -> None:
 
 @dataclass
 class Browser:
-    """One socket that follows the run: what it was told, in its order, and after how many milliseconds."""
+    """One socket that follows the run, with the received steps in order and their delays in milliseconds."""
 
     url: str
     job: str
@@ -165,7 +165,7 @@ class Browser:
     socket: Any = None
 
     async def follow(self, points: int, open_: asyncio.Event) -> None:
-        """Until the last point; it comes back by its cursor where it is cut off."""
+        """Receive until the last point, and reconnect with the cursor after a disconnection."""
         address = self.url.replace("http", "ws", 1) + "/ws/live/"
         headers = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={self.cookie}"}
         while not self.steps or self.steps[-1] < points:
@@ -196,7 +196,7 @@ async def followed(
     teller: list[str],
     points: int,
 ) -> dict[str, Any]:
-    """What all of them were told. Raises CommandError when some hear nothing."""
+    """Collect the messages of all sockets. Raises CommandError if some miss the last point."""
     browsers = [Browser(url, made["job"], made["cookies"][place % PEOPLE]) for place in range(sockets)]
     heard = [asyncio.Event() for _ in browsers]
     following = [asyncio.create_task(one.follow(points, each)) for one, each in zip(browsers, heard, strict=True)]
@@ -216,7 +216,7 @@ async def followed(
 
 
 async def broken(browsers: list[Browser], a_second: float) -> None:
-    """Cut connections, so many a second."""
+    """Break `a_second` connections per second."""
     drawn = random.Random(0)
     while a_second:
         await asyncio.sleep(1 / a_second)
@@ -225,7 +225,7 @@ async def broken(browsers: list[Browser], a_second: float) -> None:
 
 
 def summary(browsers: list[Browser], points: int, leaving: float) -> dict[str, Any]:
-    """Delays over all points of all sockets, and how many sockets were told each point once and in order."""
+    """Return latency statistics over all points and sockets, and how many sockets received each point once in order."""
     delays = sorted(delay for one in browsers for delay in one.delays)
     cut = statistics.quantiles(delays, n=100)
     whole = sum(one.steps == list(range(1, points + 1)) for one in browsers)

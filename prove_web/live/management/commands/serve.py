@@ -1,4 +1,4 @@
-"""The whole site in the foreground: broker, web, workers and clock, until Ctrl-C."""
+"""Command that runs the whole site in the foreground (broker, web, workers, clock) until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-STARTS = 180.0  # seconds until the site answers; on a busy machine its programs take a minute to import
+STARTS = 180.0  # seconds until the site responds; on a busy machine its programs take a minute to import
 
 
 class Command(BaseCommand):
-    """`manage.py serve`: leaves with 0 when it was asked to stop, with 1 and one line when it cannot go on."""
+    """`manage.py serve`: exits with 0 after a requested stop, and with 1 and a one-line error otherwise."""
 
     help = "Run the site: broker, web, workers and clock, in the foreground. Ctrl-C stops all of them."
     requires_system_checks = ()
@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
 
 def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
-    """Look, then start, then keep. Raises Refused and StopAsked."""
+    """Check the environment, start the programs and supervise them. Raises Refused and StopRequested."""
     data = settings.PROVE_DATA
     checks.cpu_workers(cpu_workers)
     checks.data_folder(data)
@@ -82,8 +82,8 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
 
 
 def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
-    """Everything after the broker, until the site answers."""
-    broker = re.sub(r"//[^/]*@", "//***@", site.broker_url)  # the name and password in it are for nobody's screen
+    """Start everything after the broker, and wait until the site responds."""
+    broker = re.sub(r"//[^/]*@", "//***@", site.broker_url)  # hides user name and password
     supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {broker}", 60 if embedded else 5)
     bootstrap.migrate()
     versions.record()
@@ -103,13 +103,13 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
 
 
 def responds(site: Site) -> bool:
-    """Whether the web process answers."""
+    """Return whether the web process responds."""
     host = "127.0.0.1" if site.host in ("0.0.0.0", "localhost") else "::1" if site.host == "::" else site.host
     return bool(ask(host, site.port, ALIVE))
 
 
 def greeting(site: Site, welcome: bootstrap.Welcome | None, ignored: bool) -> list[str]:
-    """Where the site is and how to sign in."""
+    """Return the lines that say where the site is and how to sign in."""
     owner = bootstrap.OWNER
     how = {
         True: f"sign in as {owner}" + (" with the password above" if welcome and welcome.password else ""),

@@ -1,4 +1,4 @@
-"""A backup of the whole site in one file, made while it is in use."""
+"""Command that backs up the whole site to one file while it is in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site needs once before its programs start: a database of this version, and an owner who can sign in."""
+"""Command that prepares a site before its programs start: migrations, and an owner who can sign in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prove_web.supervisor.program import Refused
 
 
 class Command(BaseCommand):
-    """`manage.py prepare`, before each start of the programs; `serve` does it by itself."""
+    """`manage.py prepare`, to run before the programs start; `serve` includes it."""
 
     help = "Migrate the database and, if it is empty, create the first owner, a team and a demo project."
     requires_system_checks = ()

@@ -1,4 +1,4 @@
-"""One of the site's programs in this process's place, where something else than `serve` keeps them running."""
+"""Command that runs one of the site's programs, for deployments that supervise them without `serve`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTENING = ("web", "gateway")
 
 
 class Command(BaseCommand):
-    """`manage.py program writer`: becomes that program, with the command that `serve` starts it by."""
+    """`manage.py program writer`: replaces this process with the program, using the command that `serve` uses."""
 
     help = "Run one of the programs of `serve` in the foreground: " + ", ".join(
         program.name for program in programs(Site(Path(), Path(), "", 0, ""))
@@ -42,9 +42,9 @@ class Command(BaseCommand):
 
 
 def wanted(name: str, host: str, port: int | None = None) -> Program:
-    """The program of this name, on a port where one is given.
+    """Return the program of this name, on the given port if any.
 
-    Raises CommandError when there is none, or no broker of its own to talk to, and Refused for a port that is not free.
+    Raises CommandError if there is no such program or no shared broker, and Refused for a port in use.
     """
     known = {program.name: program for program in programs(site(host, port))}
     if name not in known:
@@ -59,7 +59,7 @@ def wanted(name: str, host: str, port: int | None = None) -> Program:
 
 
 def site(host: str, port: int | None = None) -> Site:
-    """The site as the environment says it is."""
+    """Return the site as configured by the environment."""
     cpu_workers = envint("PROVE_CPU_WORKERS", max(1, (os.cpu_count() or 1) // 2))
     pages, mcp = envint("PROVE_PORT", 8000), envint("PROVE_MCP_PORT", GATEWAY_PORT)
     ours = (pages, mcp) if port is None else (port, port)

@@ -1,4 +1,4 @@
-"""A site as a backup says it was, in an empty data folder."""
+"""Command that restores a backup into an empty data folder."""
 
 from __future__ import annotations
 

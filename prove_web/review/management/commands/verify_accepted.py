@@ -1,4 +1,4 @@
-"""Replay every accepted trajectory on today's servers, and tell which no longer do what was accepted."""
+"""Command that replays every accepted trajectory on the current servers and lists those that have drifted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training_worker.terminal import counted
 
 
 class Command(BaseCommand):
-    """`manage.py verify_accepted [--project team/project]`: exit code 1 when one drifted or could not be replayed."""
+    """`manage.py verify_accepted [--project team/project]`: exit code 1 if one drifted or could not be replayed."""
 
     help = "Replay every accepted trajectory on the current servers and list those that have drifted."
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
 
 def project(path: str) -> Project | None:
-    """The one that is named as in addresses; None for none."""
+    """Return the project with this URL path; None for an empty path."""
     if not path:
         return None
     team, _, name = path.partition("/")
@@ -40,7 +40,7 @@ def project(path: str) -> Project | None:
 
 
 def format_report(found: Verified) -> str:
-    """A paragraph for each that drifted, what could not be replayed, and the count."""
+    """Return a paragraph for each drifted trajectory, those that could not be replayed, and the count."""
     lines = []
     for where, drift in found.drifted.items():
         lines += [f"{where} has drifted since it was accepted:", *(f"  {text}" for text in drift)]

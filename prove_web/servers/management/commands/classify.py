@@ -1,4 +1,4 @@
-"""What a language model says of the pairs of tools, held against the graph that was proven by running them."""
+"""Command that compares a language model's classification of tool pairs with the verified graph."""
 
 import os
 from argparse import ArgumentParser
@@ -20,7 +20,7 @@ SHOWN = 20
 
 
 class Command(BaseCommand):
-    """`manage.py classify --servers banking,vehicle`: precision, recall, confusion, kappa, and where the two differ."""
+    """`manage.py classify --servers banking,vehicle`: precision, recall, confusion, kappa, and the differences."""
 
     help = "Classify tool dependencies with a language model and compare with the verified graph."
     requires_system_checks = ()

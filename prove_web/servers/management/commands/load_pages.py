@@ -1,4 +1,4 @@
-"""Pages under load: people who think a second between two of them, on a site with many stored sessions; as JSON."""
+"""Load test of pages: users who wait a second between two pages, on a site with many stored sessions; prints JSON."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from prove_web.supervisor.programs import Site, uvicorn
 
 WORLD, SEED, SIZE = ("banking", "email"), 7, "default"
 CALLS = ("list_accounts", "list_cards", "list_messages", "find_payees", "list_drafts")
-WARM = 40  # sessions that people have open; the worlds of the others are not asked for
+WARM = 40  # sessions that users open; the worlds of the others are not requested
 WORDS = ("account", "send", "list", "flight", "delete", "invoice")
-THINK = 1.0  # seconds between two pages of a person
-STARTS = 60.0  # seconds that the server has to start
-Times = tuple[float, float]  # milliseconds: from a request to the whole answer, and what the server says of its own
+THINK = 1.0  # seconds between two pages of a user
+STARTS = 60.0  # seconds that the server may take to start
+Times = tuple[float, float]  # milliseconds from request to full response, and as measured by the server
 
 
 class Command(BaseCommand):
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def alone(folder: str) -> dict[str, str]:
-    """The environment of a site of its own in this folder, whose database is ready. Raises CommandError."""
+    """Return the environment of a separate site in this folder, with its database migrated. Raises CommandError."""
     environment = {**os.environ, "PROVE_DATA": folder}
     environment.pop("DATABASE_URL", None)
     manage(environment, "migrate", "--verbosity", "0")
@@ -70,7 +70,7 @@ def alone(folder: str) -> dict[str, str]:
 
 
 def manage(environment: dict[str, str], *words: str) -> str:
-    """Raises CommandError."""
+    """Run a management command in a child process. Raises CommandError."""
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -79,7 +79,7 @@ def manage(environment: dict[str, str], *words: str) -> str:
 
 
 def filled(number: int) -> dict[str, Any]:
-    """So many sessions with the answers that their calls really get; the person's cookie, and the warm sessions."""
+    """Create `number` sessions with real responses to their calls. Return the user's cookie and the warm sessions."""
     owner = User.objects.create_user("bench", "bench@localhost", None)
     team = Organisation.objects.create(slug="bench", name="Bench")
     Membership.objects.create(organisation=team, user=owner, role=Role.OWNER)
@@ -121,7 +121,7 @@ def answered(seed: int) -> list[tuple[str, bool, str]]:
 
 @contextmanager
 def served(environment: dict[str, str], data: Path) -> Iterator[str]:
-    """The web server of `manage.py serve`, alone. Raises CommandError when it does not start."""
+    """Run the web server of `manage.py serve` without the other processes. Raises CommandError if it does not start."""
     port = free_port("127.0.0.1", 0)
     site = Site(Path(settings.BASE_DIR), data, "127.0.0.1", port, "")
     process = subprocess.Popen(uvicorn(site), cwd=settings.BASE_DIR, env=environment, stderr=subprocess.DEVNULL)
@@ -145,7 +145,7 @@ def up(url: str) -> bool:
 
 
 async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) -> dict[str, list[Times]]:
-    """What each page took, by page; worlds are warm."""
+    """Return the times by page; the worlds are warm."""
     times: dict[str, list[Times]] = {}
     cookies = {settings.SESSION_COOKIE_NAME: told["cookie"]}
     async with httpx2.AsyncClient(base_url=f"{url}/bench/load/", cookies=cookies, timeout=60) as client:
@@ -164,7 +164,7 @@ async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) ->
 async def visit(
     client: httpx2.AsyncClient, sessions: list[int], who: int, until: float, times: dict[str, list[Times]]
 ) -> None:
-    """One person, who goes from page to page."""
+    """Simulate one user, who goes from page to page."""
     drawn, names = random.Random(who), sorted(TOOLS)
     await asyncio.sleep(drawn.random() * THINK)
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Pan the picture of the whole graph in a real browser and tell, as JSON, how long its frames take."""
+"""Command that pans the whole graph in a real browser, and prints the frame times as JSON."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
 
 def browser_path() -> str:
-    """Raises CommandError when there is no browser, or no playwright to drive it."""
+    """Return the path of a browser. Raises CommandError without a browser, or without playwright to drive it."""
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:
@@ -76,8 +76,8 @@ def browser_path() -> str:
 
 @contextmanager
 def site(graph: Path) -> Iterator[tuple[str, str]]:
-    """A site with that graph and one person, on a database in memory: its address, and the person's cookie."""
-    connection = connections[DEFAULT_DB_ALIAS]  # itself, not the proxy that looks it up in each thread
+    """Run a site with that graph and one user, on an in-memory database. Yield its URL and the user's cookie."""
+    connection = connections[DEFAULT_DB_ALIAS]  # the connection itself, because the proxy looks it up in each thread
     name = connection.creation.create_test_db(verbosity=0, serialize=False)
     try:
         owner = User.objects.create_user("bench", "bench@localhost", None)
@@ -105,7 +105,7 @@ def site(graph: Path) -> Iterator[tuple[str, str]]:
 
 
 def panned(browser: str, url: str, cookie: str) -> tuple[list[float], int, int]:
-    """The times of the frames, the edges of the graph, and the lines that are drawn for them."""
+    """Return the frame times, the edges of the graph, and the lines drawn for them."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -115,7 +115,7 @@ def panned(browser: str, url: str, cookie: str) -> tuple[list[float], int, int]:
         page = context.new_page()
         page.goto("/bench/graph/graph/")
         page.locator("#graph-canvas[data-drawn]").wait_for()
-        page.evaluate(PAN, FRAMES // 4)  # what is drawn for the first time is not measured
+        page.evaluate(PAN, FRAMES // 4)  # the first rendering is not measured
         times = page.evaluate(PAN, FRAMES)
         edges, lines = (page.evaluate(f"window.prove.graph.data.{name}") for name in ("total", "drawn"))
         chromium.close()

@@ -1,4 +1,4 @@
-"""A call by hand in a real browser: milliseconds from Ctrl+Enter until its result is painted, as JSON."""
+"""Command that times a manual call in a real browser: milliseconds from Ctrl+Enter to its painted result, as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .load_pages import CALLS, alone, manage, served
 from .pan_graph import FLAGS, browser_path
 
 TOOL = CALLS[0]
-# Resolves with the time from the next Ctrl+Enter to the frame after which one more call stands in the timeline.
+# Resolves with the time from the next Ctrl+Enter to the frame after which the timeline has one more call.
 WATCH = """() => {
     const made = () => Number(document.getElementById("calls").dataset.calls), before = made()
     let began
@@ -51,7 +51,7 @@ class Command(BaseCommand):
 
 
 def called(browser: str, url: str, told: dict[str, Any], calls: int) -> list[float]:
-    """One call after another; what a browser and a server do for the first time is not measured."""
+    """Time one call after another, without the first ones of the browser and the server."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

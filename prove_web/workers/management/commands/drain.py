@@ -1,4 +1,4 @@
-"""`manage.py drain`: have a worker finish what it is at and take no more jobs, as before an update or a restart."""
+"""Command that drains a worker (finish current jobs, take no new ones), as before an update or restart."""
 
 from __future__ import annotations
 
