@@ -1,1 +1,1 @@
-"""The web side of PROVE Studio: the only room that knows Django."""
+"""Web site of PROVE Studio: the only package that depends on Django."""

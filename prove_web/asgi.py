@@ -1,4 +1,4 @@
-"""What the web server runs: pages, the one socket behind them, and the live sessions that MCP clients work in."""
+"""ASGI application of the web server: pages, their one socket, and the MCP endpoint of live sessions."""
 
 from __future__ import annotations
 

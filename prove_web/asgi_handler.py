@@ -1,8 +1,8 @@
-"""Pages over ASGI: each is made whole in one thread, of a few that keep their connections to the database.
+"""Pages over ASGI: each is rendered in a single thread of a pool that keeps its database connections.
 
-Django's own handler hands a request from thread to thread once for each middleware, and opens a connection for each
-request: on two cores with twenty people at work, that takes longer than the pages themselves. Ours are synchronous
-throughout, so one hand-over is enough.
+Django's own handler passes a request between threads for each middleware, and opens a connection for each request: on
+two cores with twenty users, that takes longer than the pages themselves. Ours are synchronous throughout, so one
+hand-over is enough.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from servestatic.middleware import ServeStaticMiddleware
 
 from .streaming import stream_in_thread
 
-THREADS = 16  # more than a page may have to wait for: a server of others, a world that is built
+THREADS = 16  # for pages that wait for a third-party server, or for a world to be built
 
 
 class Pages(ASGIHandler):
-    """The ASGI application of all pages; static files are for `Files`."""
+    """ASGI application of all pages; `Files` serves static files."""
 
     def __init__(self) -> None:
         BaseHandler.__init__(self)
@@ -57,7 +57,7 @@ class Pages(ASGIHandler):
 
 
 class Files(ASGIHandler):
-    """The ASGI application of static files, which are sent without a thread."""
+    """ASGI application of static files, which are sent without a thread."""
 
     def load_middleware(self, is_async: bool = False) -> None:
         self._middleware_chain = SecurityMiddleware(ServeStaticMiddleware(convert_exception_to_response(self.missing)))

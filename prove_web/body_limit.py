@@ -1,4 +1,4 @@
-"""No request larger than the site reads: refused by what it announces, or as soon as more has come."""
+"""Limit of the request body: rejected by its announced length, or as soon as more has arrived."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-MOST = 8 << 20  # bytes of a request: pieces of files come in less
-HEARD_OUT = 32 << 20  # bytes; who announces more is cut off
+MOST = 8 << 20  # bytes of a request: file chunks are smaller
+HEARD_OUT = 32 << 20  # bytes; a larger announced body is cut off
 TOLD = f"The request exceeds the limit of {MOST:,} bytes. Upload files from the page, which sends them in parts."
 
 
 class Bounded:
-    """In front of pages, which otherwise have the whole body on disk before any of their code is asked."""
+    """Middleware in front of pages, which would otherwise store the whole body on disk before their code runs."""
 
     def __init__(self, pages: Any):
         self.pages = pages
@@ -41,7 +41,7 @@ class Bounded:
 
 
 async def hear_out(receive: Receive) -> None:
-    """Read to the end, and keep nothing: who is cut off while sending does not read the answer."""
+    """Read and discard the rest: a client that is cut off while sending does not read the response."""
     while (await receive()).get("more_body"):
         pass
 

@@ -1,4 +1,4 @@
-"""What a start does to the database: refuse a newer one, migrate, and furnish an empty one with an owner and a demo."""
+"""Start of a site: reject a newer database, migrate, and fill an empty one with an owner and a demo."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from prove_web.trajectories.models import Dataset
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 OWNER, ADDRESS = "owner", "owner@localhost"
-Demo = tuple[dict[str, Any], dict[str, Any]]  # the specifications of a data set and of a run
+Demo = tuple[dict[str, Any], dict[str, Any]]  # the specifications of a dataset and of a run
 WHOLE: Demo = (
     {"seed": 0, "train": 4000, "held_out": 270, "candidates": 8, "servers": list(WARM_SERVERS)},
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 350, "evaluate_every": 10, "held_out": 250}
@@ -42,22 +42,22 @@ SMALL: Demo = (
 )
 DEMOS: dict[str, Demo | None] = {"whole": WHOLE, "small": SMALL, "none": None}
 DEMO = "PROVE_DEMO"
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
 @dataclass(frozen=True)
 class Welcome:
-    """How to sign in, told once. `password` is None when the environment gave it."""
+    """How to sign in, shown once. `password` is None if the environment gave it."""
 
     password: str | None
     warning: str = ""
 
 
 def refuse_newer_database() -> None:
-    """Raises Refused when the database knows migrations that we do not, or cannot be reached."""
+    """Raise Refused if the database has migrations that are unknown here, or can't be reached."""
     file = connection.settings_dict["NAME"]
     if connection.vendor == "sqlite" and not (connection.is_in_memory_db() or os.path.exists(file)):
-        return  # looking would make it
+        return  # connecting would create it
     try:
         applied = MigrationRecorder(connection).applied_migrations()
     except OperationalError as error:
@@ -74,7 +74,7 @@ def migrate() -> None:
 
 
 def furnish() -> Welcome | None:
-    """On an empty database: the first owner, a team, a project, and its first jobs. Otherwise nothing."""
+    """Fill an empty database: the first owner, a team, a project, and its first jobs. Do nothing for any other."""
     if User.objects.exists():
         return None
     given = os.environ.get(OWNER_PASSWORD)
@@ -88,7 +88,7 @@ def furnish() -> Welcome | None:
 
 
 def weakness(password: str) -> str:
-    """What is wrong with a password, in the words of the sign-in pages; it is accepted all the same."""
+    """Return what is wrong with a password, in the words of the sign-in pages; it is accepted nevertheless."""
     try:
         validate_password(password)
     except ValidationError as error:
@@ -97,7 +97,7 @@ def weakness(password: str) -> str:
 
 
 def demo() -> Demo | None:
-    """What an empty site begins with. Raises Refused for a name that is none."""
+    """Return the demo of an empty site. Raises Refused for an unknown name."""
     name = envstr(DEMO, "whole")
     if name not in DEMOS:
         raise Refused(f"{DEMO}={name!r} is not one of {', '.join(DEMOS)}")
@@ -105,7 +105,7 @@ def demo() -> Demo | None:
 
 
 def launch_first_jobs(project: Project, owner: User, size: Demo | None) -> None:
-    """Graph, data set and run, each after the one before."""
+    """Create the graph, dataset and run jobs, each after the previous one."""
     if size is None:
         return
     data_spec, run_spec = size
@@ -121,11 +121,11 @@ def launch_first_jobs(project: Project, owner: User, size: Demo | None) -> None:
 
 
 def go_on() -> int:
-    """Start the next attempt at every job that was at work when the site was stopped. Returns how many there are.
+    """Start the next attempt of every job that was running when the site was stopped. Return their number.
 
-    Only for a broker that was down until now: then none of the workers that it served can be at work.
+    Call it only if the broker was down: then none of its workers can still be running.
     """
-    Job.objects.active().update(failures=0)  # that the site was stopped is no fault of a job
+    Job.objects.active().update(failures=0)  # a stop of the site is not a failure of a job
     found = list(Job.objects.filter(state__in=AT_WORK))
     for each in found:
         with transaction.atomic():
@@ -138,7 +138,7 @@ def go_on() -> int:
 
 
 def password_was_ignored() -> bool:
-    """Whether the environment names a password that is not the owner's: it counts at the first start alone."""
+    """Return whether the environment has a password other than the owner's: it counts only at the first start."""
     given = os.environ.get(OWNER_PASSWORD)
     owner = User.objects.filter(username=OWNER).first()
     return bool(given and owner and not owner.check_password(given))

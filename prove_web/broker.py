@@ -1,4 +1,4 @@
-"""Where the embedded broker and the gateway's control plane listen, as every process of one data folder knows it."""
+"""Socket paths of the embedded broker and of the gateway, as known to every process of one data folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_SOCKET_PATH = 100  # the kernel's limit is 104 to 108 bytes
 
 
 def socket_path(data: Path, of: str = "valkey") -> Path:
-    """In the data folder; where that makes too long a path, in the temporary folder under a name of its own."""
+    """Return a socket path in the data folder; if that is too long, in a folder of its own in the temporary folder."""
     path = data / of / f"{of}.sock"
     if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
         return path

@@ -1,7 +1,7 @@
-"""The web side's Celery app: queue `events` has exactly one writer; `web` takes what would keep a page waiting.
+"""Celery app of the site: queue `events` has exactly one writer; `web` takes what would delay a page.
 
-What takes minutes, data sets made of others and exports, has the queue `files` to itself: behind it neither the
-reconciler nor an alert nor a check waits.
+Work of minutes, derived datasets and exports, has the queue `files` to itself, so that the reconciler, alerts and
+checks never wait behind it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TASKS = (
 
 
 def pulse(name: str, queue: str) -> dict[str, Any]:
-    """A message through a queue, by which the one who takes it is known to be alive."""
+    """Return a schedule for a message through a queue, which proves that its consumer is alive."""
     return {
         "task": "prove_web.operations.pulse",
         "schedule": PULSE_SECONDS,

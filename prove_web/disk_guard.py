@@ -1,4 +1,4 @@
-"""The rule of space where the site itself writes: asked before anything large is taken or made."""
+"""Disk quota for the site's own large files: checked before anything large is accepted or created."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from training_worker.disk_quota import NoRoom
 
 
 def room_for(what: str, size: int = 0) -> None:
-    """Raises NoRoom where so many bytes in the data folder would take the last of its disk."""
+    """Raise NoRoom if these bytes in the data folder would use up the reserve of its disk."""
     disk_quota.room_for(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
 
 
 def room() -> int:
-    """Bytes that may be written before only the last of the disk is left."""
+    """Return the bytes that may be written before only the reserve of the disk is left."""
     return max(0, int(disk_quota.free(Path(settings.PROVE_DATA)) - settings.FREE_GB * disk_quota.GB))
 
 
 def low() -> bool:
-    """Whether there is no room for anything."""
+    """Return whether there is no room for anything."""
     try:
         room_for("it")
     except NoRoom:
@@ -32,12 +32,12 @@ def low() -> bool:
 
 
 def shares_disk(folder: Path) -> bool:
-    """Whether what is written into a folder takes from the disk of the data folder."""
+    """Return whether a folder is on the disk of the data folder."""
     return folder.stat().st_dev == Path(settings.PROVE_DATA).stat().st_dev
 
 
 def size_of(folders: Iterable[Path]) -> int:
-    """Bytes of all files in some folders; one that goes meanwhile counts as nothing, and a link as itself."""
+    """Return the bytes of all files in some folders; a file that vanishes counts as 0, and a link as itself."""
     return sum(
         bytes_of(os.path.join(folder, name))
         for place in folders

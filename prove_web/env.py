@@ -1,4 +1,4 @@
-"""Settings read from the environment: a value that makes no sense stops the start and names itself."""
+"""Settings from environment variables; an invalid value stops the start with an error that names it."""
 
 import os
 
@@ -9,12 +9,12 @@ FALSE = frozenset({"0", "false", "no", "off"})
 
 
 def envstr(name: str, default: str) -> str:
-    """The variable's text; unset and empty both mean the default."""
+    """Return the variable's text; unset and empty both mean the default."""
     return os.environ.get(name) or default
 
 
 def envbool(name: str, default: bool) -> bool:
-    """One of 1, true, yes, on, or 0, false, no, off, in any case."""
+    """Return whether it is one of 1, true, yes, on, or of 0, false, no, off, in any case."""
     value = envstr(name, str(default)).lower()
     if value not in TRUE | FALSE:
         raise ImproperlyConfigured(f"{name}={os.environ[name]!r} is neither true nor false: set it to 1 or 0")
@@ -22,7 +22,7 @@ def envbool(name: str, default: bool) -> bool:
 
 
 def envint(name: str, default: int) -> int:
-    """A whole number."""
+    """Return a whole number."""
     value = envstr(name, str(default))
     try:
         return int(value)
@@ -31,7 +31,7 @@ def envint(name: str, default: int) -> int:
 
 
 def envset(name: str, known: set[str]) -> frozenset[str]:
-    """Some of the words that are known, comma-separated; none by default."""
+    """Return the comma-separated words, which must all be known; none by default."""
     words = frozenset(filter(None, (word.strip() for word in envstr(name, "").lower().split(","))))
     if strange := sorted(words - known):
         raise ImproperlyConfigured(f"{name}={strange[0]!r} is unknown; allowed values: {', '.join(sorted(known))}")

@@ -13,7 +13,7 @@ NUMBERS = ("number", "integer", "real")  # as PostgreSQL and SQLite call them
 
 
 class JSONType(Func):
-    """The type of a JSON value, in the words of the database; a value as `KeyTransform` gives it."""
+    """The type of a JSON value in the database's own words; the value is a `KeyTransform`."""
 
     arity = 1
     output_field = CharField()
@@ -26,7 +26,7 @@ class JSONType(Func):
 
 
 def json_number(name: str, column: Any) -> Case:
-    """Return the number at a key of a JSON column as an expression; null where something else or nothing is there.
+    """Return the number at a key of a JSON column as an expression; null for a missing or other value.
 
     A cast alone is an error in PostgreSQL, and 0 in SQLite, for a text such as "NaN".
     """

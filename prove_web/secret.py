@@ -1,4 +1,4 @@
-"""The site's secret key: from the environment, or made once and kept in the data folder for this user alone."""
+"""Secret key of the site: from the environment, or created once and stored in the data folder for this user alone."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def secret_key(data: Path) -> str:
-    """Read SECRET_KEY, or the key kept in `data`; the first caller makes it, and a racing second one reads that."""
+    """Return SECRET_KEY, or the key stored in `data`; the first caller creates it, and concurrent ones read it."""
     if given := os.environ.get("SECRET_KEY"):
         return given
     kept = data / "secret_key"
@@ -17,7 +17,7 @@ def secret_key(data: Path) -> str:
 
 
 def _keep(path: Path, key: str) -> None:
-    """Write whole or not at all: a link appears at once, and fails if another process was first."""
+    """Write the key completely or not at all: the link appears atomically, and fails if another process was first."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(key)

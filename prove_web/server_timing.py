@@ -1,6 +1,7 @@
-"""How long the server took for each answer, told with it: the header Server-Timing, which browsers show by themselves.
+"""Server-Timing header with the response time of every request, which browsers' developer tools show.
 
-https://www.w3.org/TR/server-timing/; `dur` is in milliseconds, from the request's arrival to the head of its answer.
+https://www.w3.org/TR/server-timing/; `dur` is in milliseconds, from the arrival of the request to the head of the
+response.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class ServerTiming:
-    """An ASGI application that times another one."""
+    """ASGI application that times another one."""
 
     def __init__(self, app: App):
         self.app = app

@@ -1,7 +1,7 @@
-"""Answers that are sent while they are made, over ASGI.
+"""Streaming of responses over ASGI while they are created.
 
-A page gives its pieces one after another, as any iterator of Python does. Left to Django, an ASGI server would hold all
-of them in memory before it sends the first.
+A page yields its chunks like any Python iterator. Django alone would make an ASGI server collect all of them in memory
+before it sends the first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.http import StreamingHttpResponse
 
-CHUNK = 1 << 18  # bytes made for each of a reader's askings
+CHUNK = 1 << 18  # bytes created for each read
 
 
 def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same in pieces large enough to be worth sending."""
+    """Merge chunks into ones that are large enough to send."""
     held, size = list[bytes](), 0
     for piece in pieces:
         held.append(piece)
@@ -29,13 +29,13 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def stream_in_thread(response: StreamingHttpResponse) -> None:
-    """Have an answer's pieces made one at a time, as the reader takes them."""
+    """Create a response's chunks one at a time, as the client reads them."""
     if not response.is_async:
         response.streaming_content = iterate_in_thread(gathered(iter(response.streaming_content)))
 
 
 async def iterate_in_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces, all made in one thread of their own, which has its own connection to the database."""
+    """Yield the chunks, all created in a separate thread with its own database connection."""
     thread = ThreadPoolExecutor(1, "sent")
     following = sync_to_async(lambda: next(pieces, None), thread_sensitive=False, executor=thread)
     try:

@@ -1,4 +1,4 @@
-"""Every address of the site. What belongs to a project lies under /<organisation>/<project>/."""
+"""All URLs of the site. Those of a project are below /<organisation>/<project>/."""
 
 from django.urls import include, path
 

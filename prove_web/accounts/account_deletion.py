@@ -1,4 +1,4 @@
-"""Closing one's account: what acts in its name ends, who it was is forgotten, and what was made stays."""
+"""Deletion of an account: its tokens and links are revoked, its identity is erased, and its work stays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "A former member"
 
 
 def in_the_way(user: User) -> list[str]:
-    """The teams that would have no owner left, each with what to do."""
+    """Return the teams that would have no owner left, each with what to do."""
     mine = Membership.objects.filter(user=user).select_related("organisation")
     return [
         f"{each.organisation} would have no owner. Make someone else an owner there, or delete the team."
@@ -29,9 +29,9 @@ def in_the_way(user: User) -> list[str]:
 
 @transaction.atomic
 def close(user: User) -> None:
-    """Leave every team and forget who it was: labels, comments and runs are then those of "A former member".
+    """Leave every team and erase the identity: labels, comments and runs then belong to "A former member".
 
-    The row stays, so that what two former members said is still what two people said. Raises LastOwner.
+    The row stays, so that the answers of two former members still count as those of two people. Raises LastOwner.
     """
     username = user.username
     for membership in Membership.objects.filter(user=user).select_related("organisation", "user"):

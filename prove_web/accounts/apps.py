@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class AccountsConfig(AppConfig):
-    """People, their organisations and projects, and who may do what."""
+    """Users, organisations and projects, and permissions."""
 
     name = "prove_web.accounts"
     label = "accounts"

@@ -1,4 +1,4 @@
-"""Signing in by user name or by e-mail address; wrong passwords are counted by account."""
+"""Authentication by user name or e-mail address; wrong passwords are counted by account."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.http import HttpRequest
 
 from .models import User
 
-MOST = 254  # characters of a name that are looked at
+MOST = 254  # characters of a name that are considered
 
 
 class NameOrAddress(ModelBackend):
-    """A text with an @ that is nobody's user name is tried as an e-mail address, in any case."""
+    """Backend that tries a text with an @ that is no user name as an e-mail address, in any case."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
@@ -22,7 +22,7 @@ class NameOrAddress(ModelBackend):
 
 
 def user_name(typed: str | None) -> str | None:
-    """The user name that was meant, or what was typed."""
+    """Return the user name of the account that the text identifies, or the text itself."""
     if typed and "@" in typed and not User.objects.filter(username=typed).exists():
         found = User.objects.filter(email__iexact=typed).first()
         return found.username if found else typed
@@ -30,6 +30,6 @@ def user_name(typed: str | None) -> str | None:
 
 
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """The name under which a wrong password is counted: the same for every way of writing one account's name."""
+    """Return the name under which a wrong password is counted: the same for every spelling of an account's name."""
     typed = credentials.get("username") if credentials else request.POST.get("username")
     return (user_name(typed) or "")[:MOST].casefold()

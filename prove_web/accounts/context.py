@@ -1,4 +1,4 @@
-"""Where the person is: what the frame around every page shows."""
+"""Template context of the frame around every page: navigation, notifications and permissions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .second_factor import due
 
 @dataclass(frozen=True)
 class Section:
-    """One entry of the navigation: its page, and the names of the pages beneath it."""
+    """An entry of the navigation: its page, and the names of the pages below it."""
 
     page: str
     title: str
@@ -62,15 +62,15 @@ SECTIONS = (
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})
-MOST_VISITS = 300  # that a session remembers
+MOST_VISITS = 300  # in a session
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """`navigation` for the frame, `unread` notifications in it, and `may`: what one's role here allows, by action."""
+    """Return `navigation` for the frame, with `unread` notifications, and `may`: the user's permissions by action."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"navigation": {}, "may": {}}
-    role: Role | None = getattr(request, "role", None)  # set once the person was let in, so a stranger learns nothing
+    role: Role | None = getattr(request, "role", None)  # set after the permission check, so strangers learn nothing
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
     mine = (
         Project.objects.of(user)
@@ -82,7 +82,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
     if role and getattr(request, "project", None):
         remember(request, request.project, page)
-    page = "members" if page in ("member-add", "invitation-new") else page  # whose forms are on that page
+    page = "members" if page in ("member-add", "invitation-new") else page  # their forms are on that page
     opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
     may = {action.value: role is not None and role.covers(action) for action in Action}
     shown = {
@@ -111,22 +111,22 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 
 def unread_of(user: Any) -> Count:
-    """How many notifications of a project a person has not read, in the same query as their projects."""
+    """Count a project's unread notifications of a user, in the same query as the projects."""
     return Count("notifications", filter=Q(notifications__user=user, notifications__read_at=None))
 
 
 def remember(request: HttpRequest, project: Project, page: str) -> None:
-    """That the person has been here in this project, for the first steps that its home ticks off."""
+    """Remember that the user has visited this page, for the first steps on the project's home."""
     seen, here = request.session.get("seen", []), visit(project, page)
     if page in FIRST_VISITS and here not in seen:
         request.session["seen"] = [*seen, here][-MOST_VISITS:]
 
 
 def visit(project: Project, page: str) -> str:
-    """A page of a project as the session keeps it."""
+    """Return a page of a project as the session stores it."""
     return f"{project.pk}/{page}"
 
 
 def first_of(organisation: Organisation | None, projects: list[Project]) -> Project | None:
-    """The project that an organisation's own pages lead back to."""
+    """Return the project to which an organisation's own pages link back."""
     return next((each for each in projects if each.organisation_id == getattr(organisation, "pk", None)), None)

@@ -1,4 +1,4 @@
-"""What a person sees of a request that makes no sense."""
+"""Error pages for malformed or forbidden requests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .second_factor import SecondFactorNeeded
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """413 for more than the site reads, 400 for everything else."""
+    """Return 413 for a body over the size limit, else 400."""
     if isinstance(exception, RequestDataTooBig):
         return render(request, "413.html", status=413)
     return plain(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403; who lacks a second factor is led to setting one up, at the address of the page they wanted."""
+    """Return 403; a user without a required second factor is offered to set one up, at the URL of the page."""
     if isinstance(exception, SecondFactorNeeded):
         return render(request, "accounts/second_factor_needed.html", {"team": exception.organisation}, status=403)
     return plainly_denied(request, exception)

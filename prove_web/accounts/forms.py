@@ -1,4 +1,4 @@
-"""What people fill in about people, organisations and projects."""
+"""Forms for users, organisations and projects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .roles import Role
 
 
 class SignIn(AuthenticationForm):
-    """Django's, for a user name or an e-mail address."""
+    """Django's form, for a user name or an e-mail address."""
 
     error_messages = {
         **AuthenticationForm.error_messages,
@@ -28,7 +28,7 @@ class SignIn(AuthenticationForm):
 
 
 class AddMember(forms.Form):
-    """Someone who has an account here, by either name; anyone else by e-mail address."""
+    """A user with an account here, by user name or e-mail address; a new user, by e-mail address."""
 
     person = forms.CharField(
         label="User name or e-mail address",
@@ -61,7 +61,7 @@ class ChangeRole(forms.Form):
 
 
 class NewProject(forms.ModelForm):
-    """A project's name, and its part of the address, which is made of the name where none is given."""
+    """A project's name and URL slug, which is derived from the name if it is empty."""
 
     slug = forms.SlugField(
         label="URL slug",

@@ -1,4 +1,4 @@
-"""What an owner fills in about an invitation, and what someone fills in who follows one."""
+"""Forms for creating invitations and for accepting one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .roles import Role
 
 PLAIN = {"autocapitalize": "none", "spellcheck": "false"}
 DAYS = ((1, "1 day"), (7, "7 days"), (30, "30 days"))
-MOST = 100  # people by one link
+MOST = 100  # uses of one link
 AT_ONCE = 50  # links
 
 
 class Addresses(forms.CharField):
-    """E-mail addresses with commas, semicolons or white space between them; each once, whatever its case."""
+    """E-mail addresses separated by commas, semicolons or white space, without duplicates in any case."""
 
     def to_python(self, value: Any) -> list[str]:
         words = re.split(r"[\s,;]+", super().to_python(value))
@@ -36,7 +36,7 @@ class Addresses(forms.CharField):
                 raise forms.ValidationError(f"“{one[:80]}” is not an e-mail address.") from None
 
     def run_validators(self, value: Any) -> None:
-        """They are for text."""
+        """Do nothing, because the validators are for text."""
 
 
 class Invite(forms.Form):
@@ -66,7 +66,7 @@ class Invite(forms.Form):
         return given
 
     def refuse_members(self, addresses: list[str]) -> None:
-        """Who is in the team already needs no link to it."""
+        """Reject addresses of members, who need no link."""
         if self.organisation is None:
             return
         here = {one.casefold() for one in self.organisation.members.values_list("email", flat=True)}
@@ -74,13 +74,13 @@ class Invite(forms.Form):
             self.add_error("email", f"{', '.join(known)}: already in the team. Remove the address, or change the role.")
 
     def requests(self) -> list[InvitationRequest]:
-        """One invitation, or one for each address."""
+        """Return one invitation, or one for each address."""
         rest = {name: value for name, value in self.cleaned_data.items() if name != "email"}
         return [InvitationRequest(email=address, **rest) for address in self.cleaned_data["email"] or [""]]
 
 
 class SignUp(forms.Form):
-    """A new account, for who follows an invitation."""
+    """A new account for someone who follows an invitation."""
 
     name = forms.CharField(label="Your name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"}))
     email = forms.EmailField(

@@ -1,4 +1,4 @@
-"""The pages of invitations: an owner makes and withdraws them, whoever has the link joins by it."""
+"""Pages of invitations: an owner creates and withdraws them, and anyone with the link joins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATUS = {"unknown": 404, "address": 403}
 @never_cache
 @require_POST
 def invitation_new(request: Any) -> HttpResponse:
-    """The answer to the form itself shows the links: once, and they are kept nowhere."""
+    """Create invitations. The response shows their links, only this once; they are not stored."""
     form = Invite(request.POST, auto_id="invite_%s", organisation=request.organisation)
     if not form.is_valid():
         return members_page(request, inviting=form, status=422)
@@ -41,7 +41,7 @@ def invitation_new(request: Any) -> HttpResponse:
 @in_organisation(Action.MANAGE)
 @require_POST
 def invitation_withdraw(request: Any, invitation: int) -> HttpResponse:
-    """Withdraw it; with `undo`, give it back."""
+    """Withdraw an invitation; with `undo`, restore it."""
     found = get_object_or_404(Invitation, organisation=request.organisation, pk=invitation)
     if request.POST.get("undo"):
         give_back(found)
@@ -56,7 +56,7 @@ def invitation_withdraw(request: Any, invitation: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join_page(request: Any, text: str) -> HttpResponse:
-    """What the link leads to: for who is signed in a button, for others a new account; or why it is closed."""
+    """Show what the link leads to: a button for signed-in users, a new account for others, or why it is closed."""
     try:
         invitation = find(text)
         if request.user.is_authenticated:
@@ -86,19 +86,19 @@ def join_anew(request: Any, invitation: Invitation, text: str) -> HttpResponse:
         return enter(request, user, invitation)
     other = other_site(request.path)
     if other:
-        request.session[INVITED] = text  # who comes back with an identity of that site may have an account made
+        request.session[INVITED] = text  # allows a new account after sign-in by that site
     context = {"invitation": invitation, "form": form, "link": request.path, "other": other}
     return render(request, "accounts/join.html", context, status=422 if form.errors else 200)
 
 
 def enter(request: Any, user: User, invitation: Invitation) -> HttpResponse:
-    """Sign a new person in."""
+    """Sign a new user in."""
     login(request, user, BACKEND)
     return welcome(request, Membership.objects.get(user=user, organisation=invitation.organisation))
 
 
 def welcome(request: Any, membership: Membership) -> HttpResponse:
-    """To the team's newest project, or to its members where it has none."""
+    """Redirect to the team's newest project, or to its members if it has none."""
     team = membership.organisation
     messages.success(request, f"You joined {team} as {membership.get_role_display().lower()}.")
     newest = team.projects.filter(deleted_at=None).select_related("organisation").order_by("-created_at", "-pk").first()

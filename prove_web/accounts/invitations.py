@@ -1,4 +1,4 @@
-"""Invitations: links that an owner passes on, by which people join a team with a role, and with no higher one."""
+"""Invitations: links from an owner by which people join a team with a fixed role."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .memberships import free_name, hold
 from .models import Invitation, Membership, Organisation, User
 
 BYTES = 32
-UNDO = timedelta(days=1)  # for so long a withdrawn one can be given back
+UNDO = timedelta(days=1)  # for which a withdrawn one can be restored
 
 
 class Closed(Exception):
-    """Nobody joins by this link; `why` is unknown, withdrawn, expired, used, or address where it is for another."""
+    """Error of a link by which nobody can join; `why` is unknown, withdrawn, expired, used or address (of another)."""
 
     def __init__(self, why: str, invitation: Invitation | None = None):
         super().__init__(why)
@@ -29,7 +29,7 @@ class Closed(Exception):
 
 @dataclass(frozen=True)
 class InvitationRequest:
-    """What an owner wants of a new invitation."""
+    """Parameters of a new invitation."""
 
     role: str
     email: str = ""
@@ -39,7 +39,7 @@ class InvitationRequest:
 
 
 def invite(organisation: Organisation, user: User, asked: InvitationRequest) -> tuple[Invitation, str]:
-    """A new invitation, and the text of its link, which is kept nowhere."""
+    """Create an invitation. Return it and the text of its link, which is not stored."""
     text = secrets.token_urlsafe(BYTES)
     made = Invitation.objects.create(
         organisation=organisation,
@@ -55,12 +55,12 @@ def invite(organisation: Organisation, user: User, asked: InvitationRequest) -> 
 
 
 def hashed(text: str) -> str:
-    """A plain hash is enough: the text is random and long."""
+    """Return the text's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
 def find(text: str) -> Invitation:
-    """The open invitation of a link. Raises Closed."""
+    """Return the open invitation of a link. Raises Closed."""
     found = Invitation.objects.filter(hash=hashed(text)).select_related("organisation", "made_by").first()
     if found is None:
         raise Closed("unknown")
@@ -71,10 +71,10 @@ def find(text: str) -> Invitation:
 
 @transaction.atomic
 def join(text: str, user: User) -> Membership:
-    """Make a person a member by a link. Who is one already stays what they are, and uses nothing up. Raises Closed."""
+    """Make a user a member by a link. An existing member keeps the role, and uses nothing up. Raises Closed."""
     organisation = find(text).organisation
     hold(organisation)
-    invitation = find(text)  # as it is now that nobody else can use it
+    invitation = find(text)  # reloaded, now that nobody else can use it
     if not suits(invitation, user.email):
         raise Closed("address", invitation)
     given = {"role": invitation.role}
@@ -87,13 +87,13 @@ def join(text: str, user: User) -> Membership:
 
 
 def suits(invitation: Invitation, email: str) -> bool:
-    """Whether it is for someone of this address."""
+    """Return whether the invitation is for this e-mail address."""
     return not invitation.email or invitation.email.casefold() == email.casefold()
 
 
 @transaction.atomic
 def sign_up(text: str, name: str, email: str, password: str | None) -> User:
-    """A new account that is a member at once; without a password it is signed in to elsewhere. Raises Closed."""
+    """Create an account that is a member immediately; one without a password signs in elsewhere. Raises Closed."""
     find(text)
     user: User = User.objects.create_user(free_name(email), email, password, first_name=name)
     join(text, user)
@@ -101,7 +101,7 @@ def sign_up(text: str, name: str, email: str, password: str | None) -> User:
 
 
 def listed(organisation: Organisation) -> QuerySet[Invitation]:
-    """The open ones, and those that were withdrawn a moment ago."""
+    """Return open invitations, and recently withdrawn ones."""
     recent = Q(withdrawn_at__gt=timezone.now() - UNDO)
     shown = Q(pk__in=organisation.invitations.open().values("pk")) | recent
     return organisation.invitations.filter(shown).select_related("made_by")
@@ -113,6 +113,6 @@ def withdraw(invitation: Invitation) -> None:
 
 
 def give_back(invitation: Invitation) -> None:
-    """Undo a withdrawal. It is still used up or expired where it was."""
+    """Undo a withdrawal. The invitation may still be used up or expired."""
     invitation.withdrawn_at = None
     invitation.save(update_fields=["withdrawn_at"])

@@ -1,4 +1,4 @@
-"""What is deleted is out of sight: the manager of things that wait in the bin for a while before they are gone."""
+"""Manager of models with soft deletion, which excludes deleted rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class ActiveManager(models.Manager):
-    """All but what was deleted. Foreign keys still lead to it, so that what used it can say so."""
+    """Manager of all rows but deleted ones. Foreign keys still lead to deleted rows, so that pages can say so."""
 
     def get_queryset(self) -> models.QuerySet:
         return super().get_queryset().filter(deleted_at=None)

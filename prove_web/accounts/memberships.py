@@ -1,4 +1,4 @@
-"""Who is in an organisation: people are added, given another role, removed; an owner always remains."""
+"""Memberships of an organisation: add, change role, remove; at least one owner always remains."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from .models import Membership, Organisation, User
 from .offboarding import Ended, end_all
 from .roles import Action, Role
 
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
 class LastOwner(Exception):
-    """Without this owner nobody could manage the organisation."""
+    """Error if the organisation would lose its last owner."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """A new member; `password` is the first one of someone new, and known only now."""
+    """A new member; `password` is the initial one of a new user, which is known only now."""
 
     membership: Membership
     password: str | None
 
 
 def find(person: str) -> User | None:
-    """By user name, else by e-mail address in any case."""
+    """Return a user by user name, else by e-mail address in any case."""
     named = User.objects.filter(username=person).first()
     return named or (User.objects.filter(email__iexact=person).first() if "@" in person else None)
 
 
 @transaction.atomic
 def add(organisation: Organisation, person: str, role: str) -> Added:
-    """Make a person a member; one who has no account gets one, signed in to with a random password."""
+    """Make a person a member; a person without an account gets one with a random password."""
     hold(organisation)
     user, password = find(person), None
     if user is None:
@@ -50,8 +50,10 @@ def add(organisation: Organisation, person: str, role: str) -> Added:
 
 @transaction.atomic
 def change(membership: Membership, role: str) -> Ended:
-    """What ended with it, of what the person had made. They are told of another role. Raises LastOwner, or Http404
-    where somebody else removed the person meanwhile."""
+    """Change a role, and notify the member. Return what was revoked of what the member had created.
+
+    Raises LastOwner, or Http404 if the member was removed meanwhile.
+    """
     hold(membership.organisation)
     if not Membership.objects.filter(pk=membership.pk).exists():
         raise Http404("This person is not in the team any more.")
@@ -68,7 +70,7 @@ def change(membership: Membership, role: str) -> Ended:
 
 @transaction.atomic
 def remove(membership: Membership) -> Ended:
-    """What ended with it; whatever else the person made stays. Raises LastOwner."""
+    """Remove a member. Return what was revoked; everything else that the member created stays. Raises LastOwner."""
     hold(membership.organisation)
     refuse_last_owner(membership)
     ended = end_all(membership, None)
@@ -77,7 +79,7 @@ def remove(membership: Membership) -> Ended:
 
 
 def tell_role(membership: Membership) -> None:
-    """A notification in the team's newest project, where it has one."""
+    """Notify a member of a new role in the team's newest project, if it has one."""
     team, role = membership.organisation, Role(membership.role)
     if project := team.projects.order_by("-pk").first():
         may = "; ".join(action.label for action in Action if role.covers(action))
@@ -86,12 +88,12 @@ def tell_role(membership: Membership) -> None:
 
 
 def hold(organisation: Organisation) -> None:
-    """One change of a team at a time, or two owners could remove each other."""
+    """Lock a team, because two owners could remove each other otherwise."""
     Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
 
 
 def is_last_owner(membership: Membership) -> bool:
-    """Whether nobody else owns the team; another role than owner leaves it one."""
+    """Return whether nobody else owns the team."""
     others = Membership.objects.filter(organisation=membership.organisation, role=Role.OWNER).exclude(pk=membership.pk)
     return not others.exists()
 
@@ -102,7 +104,7 @@ def refuse_last_owner(membership: Membership) -> None:
 
 
 def free_name(address: str) -> str:
-    """A user name made of an e-mail address, with a number where it is taken."""
+    """Return a user name derived from an e-mail address, with a number if it is taken."""
     base = re.sub(r"[^\w.+-]", "", address.split("@")[0])[:100] or "member"
     name, number = base, 1
     while User.objects.filter(username__iexact=name).exists():

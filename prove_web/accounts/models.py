@@ -1,4 +1,4 @@
-"""People, the organisations they are members of, and the projects those own."""
+"""Users, the organisations they are members of, and the projects of those."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def not_reserved(slug: str) -> None:
 
 
 class User(AbstractUser):
-    """Someone who signs in, by user name or e-mail address."""
+    """A user, who signs in by user name or e-mail address."""
 
     email = models.EmailField("e-mail address", unique=True)
 
@@ -38,11 +38,11 @@ class User(AbstractUser):
 
 
 class Organisation(models.Model):
-    """A team: its members see all of its projects and nobody else does."""
+    """A team: its members, and nobody else, see all of its projects."""
 
     slug = models.SlugField(max_length=40, unique=True, validators=[not_reserved])
     name = models.CharField(max_length=80)
-    second_factor_from = models.DateTimeField(null=True, blank=True)  # who has none by then is kept out
+    second_factor_from = models.DateTimeField(null=True, blank=True)  # members without one have no access after it
     members = models.ManyToManyField(User, through="Membership", related_name="organisations")
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Organisation(models.Model):
 
 
 class Membership(models.Model):
-    """One person's role in one organisation."""
+    """One user's role in one organisation."""
 
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
@@ -72,14 +72,14 @@ class Membership(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> InvitationQuerySet:
-        """Those that still let somebody in."""
+        """Return invitations that can still be used."""
         return self.filter(withdrawn_at=None, expires_at__gt=timezone.now(), used__lt=models.F("most"))
 
 
 class Invitation(models.Model):
-    """A link by which people join a team with a role; only the hash of its text is kept.
+    """A link by which people join a team with a role; only the hash of its text is stored.
 
-    It is good for `most` people until it expires or is withdrawn; with an `email`, for whoever has that address.
+    It is valid for `most` people until it expires or is withdrawn; with an `email`, only for that address.
     """
 
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="invitations")
@@ -107,7 +107,7 @@ class Invitation(models.Model):
 
     @property
     def closed_reason(self) -> str:
-        """Why nobody joins by it any more: withdrawn, expired or used; nothing while it is open."""
+        """The reason why nobody can join by it: withdrawn, expired or used; "" while it is open."""
         if self.withdrawn_at:
             return "withdrawn"
         if self.expires_at <= timezone.now():
@@ -117,21 +117,21 @@ class Invitation(models.Model):
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def of(self, user: User) -> ProjectQuerySet:
-        """The projects this person may see."""
-        from .second_factor import open_now, owned  # whose library has tables of its own, after ours
+        """Return the projects that this user may see."""
+        from .second_factor import open_now, owned  # its library has models, which load after ours
 
         entered = open_now("organisation") | models.Exists(owned(user))
         return self.filter(entered, organisation__memberships__user=user)
 
 
 class Project(models.Model):
-    """What a team works on: data sets, sessions and runs belong to one project."""
+    """A project of a team, to which datasets, sessions and runs belong."""
 
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="projects")
     slug = models.SlugField(max_length=40, validators=[not_reserved])
     name = models.CharField(max_length=80)
     created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
+    deleted_at = models.DateTimeField(null=True, blank=True)  # moved to the trash; it is purged after a while
 
     objects = ActiveManager.from_queryset(ProjectQuerySet)()
     everything = models.Manager()
@@ -145,7 +145,7 @@ class Project(models.Model):
 
     @property
     def path(self) -> tuple[str, str]:
-        """What every address inside the project begins with."""
+        """The arguments of every URL inside the project."""
         return self.organisation.slug, self.slug
 
     def get_absolute_url(self) -> str:
@@ -153,7 +153,7 @@ class Project(models.Model):
 
 
 class SavedView(models.Model):
-    """A list as someone narrowed it, kept under a name for the team: `page` names the list, `query` its address."""
+    """A filtered list, saved under a name for the team: `page` names the list, `query` is its query string."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="saved_views")
     page = models.CharField(max_length=40)
@@ -171,7 +171,7 @@ class SavedView(models.Model):
 
 
 class Preference(models.Model):
-    """How one person wants a page of a project to look, such as the columns of its table; `page` names it."""
+    """One user's settings for a page of a project, such as the columns of its table; `page` names it."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="preferences")
     project = models.ForeignKey(Project, models.CASCADE, related_name="preferences")

@@ -1,4 +1,4 @@
-"""What acts in somebody's name ends when they leave a team, or are given a role that may not make such a thing."""
+"""Offboarding: tokens, links and invitations of a member are revoked on leaving a team, or on losing the permission."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from . import audit
 from .models import Invitation, Membership
 from .roles import Action, Role
 
-Ended = list[tuple[int, str]]  # how many, of what
+Ended = list[tuple[int, str]]  # count and kind
 
 
 def end_all(membership: Membership, role: Role | None) -> Ended:
-    """End what the member made that the new role may not make; None is leaving. What belongs to the team stays."""
+    """Revoke what the member created and the new role may not create; None is leaving.
+
+    What belongs to the team stays.
+    """
     because = f"{membership.user} is {role.label.lower()} now" if role else f"{membership.user} left the team"
     ended = []
     with audit.acting(None, because=because):
@@ -37,13 +40,13 @@ def end_all(membership: Membership, role: Role | None) -> Ended:
 
 
 def ending(membership: Membership) -> Ended:
-    """What would end if the member left."""
+    """Return what would be revoked if the member left."""
     counted = ((rows.count(), name) for name, _, rows, _ in acting_for(membership, ""))
     return [(number, name if number == 1 else plural(name)) for number, name in counted if number]
 
 
 def acting_for(membership: Membership, because: str) -> Iterable[tuple[str, Any, Any, Callable[[Any], object]]]:
-    """Each kind of thing: its name, what its maker must be allowed, those that are good, and how one ends."""
+    """Yield each kind of thing: its name, the permission of its creator, the active ones, and how to revoke one."""
     team, user = membership.organisation, membership.user
     machines = Enrolment.objects.filter(organisation=team, made_by=user, revoked_at=None)
     yield "invitation", Action.MANAGE, team.invitations.open().filter(made_by=user), withdraw_invitation
@@ -65,7 +68,7 @@ def withdraw_invitation(invitation: Invitation) -> None:
 
 
 def describe_ended(ended: Ended) -> str:
-    """What ended, as a sentence to put after another; nothing where nothing did."""
+    """Return what was revoked, as a sentence to append; "" if nothing was."""
     if not ended:
         return ""
     parts = [f"{number} {plural(name) if number != 1 else name}" for number, name in ended]

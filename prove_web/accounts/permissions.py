@@ -1,7 +1,6 @@
-"""Who may do what: the one answer that pages, calls and sockets ask for, and the rule each page is written under.
+"""Permissions: the single check for pages, calls and sockets, and the rule of each page.
 
-A stranger to an organisation is told that there is no such page (404), so that names cannot be guessed; a member whose
-role does not reach is told so (403).
+Users outside an organisation get 404, so that names can't be guessed; a member whose role is too low gets 403.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["Action", "ProjectRequest", "Role", "anyone", "can", "in_organisation
 
 
 class ProjectRequest(HttpRequest):
-    """A request to a page inside a project; `organisation` is set on both kinds."""
+    """Request to a page inside a project; `organisation` is also set for pages of an organisation."""
 
     project: Project
     organisation: Organisation
@@ -32,7 +31,7 @@ class ProjectRequest(HttpRequest):
 
 
 def role_in(user: Any, organisation: Organisation) -> Role | None:
-    """This person's role, or None for a stranger."""
+    """Return the user's role, or None for a user outside the organisation."""
     if not user.is_authenticated:
         return None
     found = Membership.objects.filter(user_id=user.pk, organisation=organisation).values_list("role", flat=True).first()
@@ -40,7 +39,7 @@ def role_in(user: Any, organisation: Organisation) -> Role | None:
 
 
 def can(user: Any, action: Action, subject: Organisation | Project) -> bool:
-    """Whether this person may do this in the organisation, or in a project of it that is not deleted."""
+    """Return whether the user may do this in the organisation, or in a project of it that is not deleted."""
     if isinstance(subject, Project) and subject.deleted_at is not None:
         return False
     organisation = subject.organisation if isinstance(subject, Project) else subject
@@ -53,22 +52,22 @@ class View(Protocol):
 
 
 def ruled(view: View, rule: str) -> View:
-    view.rule = rule  # what the permission matrix test reads
+    view.rule = rule  # read by the test of the permission matrix
     return view
 
 
 def anyone(view: View) -> View:
-    """A page for people who have not signed in."""
+    """Mark a page as public."""
     return ruled(login_not_required(view), "anyone")
 
 
 def signed_in(view: View) -> View:
-    """A page for everyone who has signed in, about nobody but themselves."""
+    """Mark a page as one for every signed-in user, about only that user."""
     return ruled(view, "signed in")
 
 
 def in_project(action: Action) -> Callable[[View], View]:
-    """A page of one project: the view gets `request.project` in place of the two names in its address."""
+    """Guard a page of one project: the view gets `request.project` in place of the two names in its URL."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -86,7 +85,7 @@ def in_project(action: Action) -> Callable[[View], View]:
 
 
 def in_organisation(action: Action) -> Callable[[View], View]:
-    """A page of one organisation: the view gets `request.organisation` in place of its name."""
+    """Guard a page of one organisation: the view gets `request.organisation` in place of its name."""
 
     def decorate(view: View) -> View:
         @wraps(view)

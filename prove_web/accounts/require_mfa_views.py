@@ -1,4 +1,4 @@
-"""An owner asks all members for a second factor, at once or after some days, or does so no more."""
+"""Requirement of a second factor for all members of a team: immediately, after some days, or not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def second_factor_require(request: Any) -> HttpResponse:
 
 
 def ask(organisation: Organisation, days: int | None) -> int:
-    """From so many days on, or not at all; to how many members without one it was told."""
+    """Require a second factor after these days, or not. Return how many members without one were notified."""
     organisation.second_factor_from = None if days is None else timezone.now() + timedelta(days=days)
     organisation.save(update_fields=["second_factor_from"])
     project = organisation.projects.order_by("-pk").first()

@@ -1,4 +1,4 @@
-"""Roles, and the least role that each kind of action asks for."""
+"""Roles, and the lowest role for each kind of action."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Role(models.TextChoices):
-    """From the least to the most; each may do all that the one before may."""
+    """Roles in ascending order; each has all permissions of the previous one."""
 
     VIEWER = "viewer", "Viewer"
     ANNOTATOR = "annotator", "Annotator"
@@ -19,7 +19,7 @@ class Role(models.TextChoices):
 
 
 class Action(models.TextChoices):
-    """What a page, call or socket is for."""
+    """Kind of action of a page, call or socket."""
 
     VIEW = "view", "see everything in the team's projects"
     ANNOTATE = "annotate", "open sessions, call tools, label trajectories"
@@ -34,7 +34,7 @@ LEAST = {
     Action.MANAGE: Role.OWNER,
 }
 
-# The same as subjects of a sentence, for the answer to somebody whose role is too low.
+# The actions as subjects of a sentence, for the error if a role is too low.
 ACTIVITIES = {
     Action.VIEW: "Viewing this page",
     Action.ANNOTATE: "Calling tools or annotating",

@@ -1,4 +1,4 @@
-"""Lists as people narrowed them, kept under names for the team: one way for every page that has such views."""
+"""Saved views: filtered lists under names for the team, in the same way for every page with such views."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def views_of(project: Project, page: str) -> QuerySet[SavedView]:
 
 
 class SavedViewError(ValueError):
-    """A view that cannot be kept as it was asked; the message says why."""
+    """Error of a view that can't be saved; the message says why."""
 
 
 def store(project: Project, user: User, page: str, name: str, query: str) -> SavedView:
-    """Keep an address under a name; one that is there under it is replaced. Raises NotKept."""
+    """Save a query string under a name, replacing a view with that name. Raises SavedViewError."""
     if not name or len(name) > LONGEST:
         raise SavedViewError(f"A view needs a name of at most {LONGEST} characters. Nothing was saved.")
     kept = {"query": query, "made_by": user}
@@ -30,7 +30,7 @@ def store(project: Project, user: User, page: str, name: str, query: str) -> Sav
 
 
 def rename(view: SavedView, name: str) -> None:
-    """Raises NotKept."""
+    """Rename a view. Raises SavedViewError."""
     others = SavedView.objects.filter(project=view.project_id, page=view.page, name=name).exclude(pk=view.pk)
     if not name or len(name) > LONGEST or others.exists():
         raise SavedViewError(f"A view needs a unique name of at most {LONGEST} characters. Its name was not changed.")
@@ -39,7 +39,7 @@ def rename(view: SavedView, name: str) -> None:
 
 
 def keep(request: Any, page: str, query: str) -> None:
-    """Keep an address under the name that was given."""
+    """Save a query string under the submitted name."""
     try:
         made = store(request.project, request.user, page, name_in(request), query)
     except SavedViewError as why:
@@ -49,7 +49,7 @@ def keep(request: Any, page: str, query: str) -> None:
 
 
 def change(request: Any, page: str, view: int) -> SavedView:
-    """Rename a view, or remove it. Raises Http404."""
+    """Rename a view, or delete it. Raises Http404."""
     kept: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page=page)
     if "remove" in request.POST:
         kept.delete()

@@ -1,4 +1,4 @@
-"""Teams that ask their members for a second factor: from when on, who has none, and what those are told."""
+"""Second factor requirement of teams: since when, who lacks one, and the instructions for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DO = "Sign in, open “Account and second factor” and set up an authenticator 
 
 
 class SecondFactorNeeded(PermissionDenied):
-    """A member without a second factor is at a page of a team that asks for one."""
+    """Error of a member without a second factor on a page of a team that requires one."""
 
     def __init__(self, organisation: Any):
         super().__init__(f"{organisation} requires a second factor, and you have none.")
@@ -22,28 +22,28 @@ class SecondFactorNeeded(PermissionDenied):
 
 
 def owned(user: Any) -> QuerySet:
-    """The second factors of one person; recovery codes are none."""
+    """Return a user's second factors, not counting recovery codes."""
     return Authenticator.objects.filter(user=user.pk, type__in=FACTORS)
 
 
 def exists(user: str) -> Exists:
-    """Whether whoever this field names has one; for a query of members."""
+    """Return whether the user in this field has a second factor; for a query of members."""
     return Exists(Authenticator.objects.filter(user=OuterRef(user), type__in=FACTORS))
 
 
 def open_now(organisation: str = "") -> Q:
-    """The teams, or what a field leads to them from, that ask for none at this moment."""
+    """Match teams that currently require no second factor; `organisation` is the field that leads to the team."""
     name = f"{organisation}__second_factor_from" if organisation else "second_factor_from"
     return Q(**{name: None}) | Q(**{f"{name}__gt": timezone.now()})
 
 
 def lacks(user: Any, organisation: Any) -> bool:
-    """Whether this person is kept out until they have one."""
+    """Return whether this user has no access until a second factor is set up."""
     since = organisation.second_factor_from
     return since is not None and since <= timezone.now() and not owned(user).exists()
 
 
 def due(user: Any, organisation: Any) -> Any:
-    """The moment from which on this person would be kept out; None for who has one, and where none is asked for."""
+    """Return the time from which this user would lose access; None with a second factor or without a requirement."""
     since = getattr(organisation, "second_factor_from", None)
     return since if since is not None and since > timezone.now() and not owned(user).exists() else None

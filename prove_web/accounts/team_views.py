@@ -1,4 +1,4 @@
-"""Pages about the team itself, for owners: another name, and deleting it once it is empty."""
+"""Pages about the team for owners: rename it, or delete it once it is empty."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rename(forms.ModelForm):
 @in_organisation(Action.MANAGE)
 @require_http_methods(["GET", "POST"])
 def team_edit(request: Any) -> HttpResponse:
-    """`do` is rename or delete; to delete, the team's name is typed."""
+    """Handle `do`, which is rename or delete; to delete, the team's name is typed."""
     team, do = request.organisation, request.POST.get("do", "")
     called, form = team.name, Rename(request.POST if do == "rename" else None, instance=team)
     if do == "rename" and form.is_valid():
@@ -45,7 +45,7 @@ def team_edit(request: Any) -> HttpResponse:
 
 
 def in_the_way(team: Organisation) -> str:
-    """Why the team cannot be deleted yet, and what to do; nothing where it can."""
+    """Return why the team can't be deleted yet, and what to do; "" if it can."""
     kept = team.projects.count()
     gone = Project.everything.filter(organisation=team).count() - kept
     if kept:
@@ -57,7 +57,7 @@ def in_the_way(team: Organisation) -> str:
 
 @transaction.atomic
 def delete(team: Organisation) -> str:
-    """Members, invitations and tokens go with it. Why it cannot be deleted after all; nothing once it is gone."""
+    """Delete a team with its members, invitations and tokens. Return why that failed, or ""."""
     hold(team)
     if fault := in_the_way(team):
         return fault

@@ -1,4 +1,4 @@
-"""The addresses of people and organisations. Those below an organisation use names that no project may have."""
+"""URLs of users and organisations. Those below an organisation use names that no project may have."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Pages about people: where to start, who is in the team, a new project."""
+"""Pages about people: the start page, the team's members, a new project."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .roles import Role
 @signed_in
 @require_GET
 def start(request: Any) -> HttpResponse:
-    """The newest project one may see; without any, what to do about it."""
+    """Redirect to the newest visible project; without any, show what to do."""
     newest = Project.objects.of(request.user).select_related("organisation").order_by("-created_at", "-pk").first()
     if newest:
         return redirect(newest)
@@ -43,7 +43,7 @@ def password_changed(request: HttpRequest) -> HttpResponse:
 
 
 def locked_out(request: HttpRequest, *rest: Any) -> HttpResponse:
-    """The sign-in page after too many wrong passwords; what was typed is kept, the password is not looked at."""
+    """Show the sign-in page after too many wrong passwords; the user name is preserved, the password is not checked."""
     form = SignIn(request, initial={"username": request.POST.get("username", "")})
     minutes = int(settings.AXES_COOLOFF_TIME.total_seconds() // 60)
     context = {"form": form, "next": request.POST.get("next", ""), "locked_minutes": minutes}
@@ -65,7 +65,7 @@ def members_page(
     invited: Sequence[tuple[Invitation, str]] = (),
     status: int = 200,
 ) -> HttpResponse:
-    """The page, with what was just made on it: a member's first password, an invitation's link."""
+    """Render the members page, with what was just created: a member's initial password, or invitation links."""
     order = Case(*(When(role=role, then=Value(-place)) for place, role in enumerate(Role)))
     context = {
         "members": request.organisation.memberships.select_related("user")
@@ -91,7 +91,7 @@ def members_page(
 @never_cache
 @require_POST
 def member_add(request: Any) -> HttpResponse:
-    """The answer to the form itself shows a new person's password: once, and it is kept nowhere."""
+    """Add a member. The response shows a new user's password, only this once; it is not stored."""
     form = AddMember(request.POST, organisation=request.organisation)
     if not form.is_valid():
         return members_page(request, adding=form, status=422)
@@ -137,7 +137,7 @@ def member_remove(request: Any, member: int) -> HttpResponse:
 @in_organisation(Action.VIEW)
 @require_http_methods(["GET", "POST"])
 def leave(request: Any) -> HttpResponse:
-    """One's own way out; the form says which team is meant."""
+    """Leave the team; the form names the team to be left."""
     membership = request.organisation.memberships.select_related("user", "organisation").get(user=request.user)
     fault = ""
     if request.POST.get("leave") == request.organisation.slug:

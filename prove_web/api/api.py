@@ -1,7 +1,8 @@
-"""The API of version 1: all its rooms together. Everything below /api/v1/ is made here.
+"""API of version 1, built from all its routers. Everything below /api/v1/ is defined here.
 
-A room's operations are a `Router` in a file of `routes/`, each under a rule of permissions.py. To add a room, import
-its router and put it into ROUTERS; the tests then ask it as everyone, and the document and its page have it.
+A group of operations is a `Router` in a module of `routes/`, each operation under a rule of permissions.py. To add a
+group, import its router and put it into ROUTERS; the tests then call it with every role, and the document and its page
+include it.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ ROUTERS = (
 
 
 class Api(NinjaAPI):
-    """Ninja's, whose operations are called as their functions are."""
+    """Ninja API whose operation ids are the names of their functions."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
@@ -143,7 +144,7 @@ api = build()
 
 
 def operations() -> Iterator[Operation]:
-    """All that can be asked of the API; each `view_func` has the `rule` it is under."""
+    """Yield all operations of the API; each `view_func` has the `rule` it is under."""
     for router in api._get_bound_routers():
         for path in router.path_operations.values():
             yield from path.operations
@@ -151,7 +152,7 @@ def operations() -> Iterator[Operation]:
 
 @cache
 def document() -> dict[str, Any]:
-    """The OpenAPI document of all operations, each with its rule and the refusal that all have."""
+    """Return the OpenAPI document of all operations, each with its rule and the common error response."""
     told: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="/api/v1"))
     told["components"]["schemas"]["Refusal"] = Refusal.model_json_schema(ref_template="#/components/schemas/{model}")
     told["components"]["schemas"] |= told["components"]["schemas"]["Refusal"].pop("$defs", {})

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """The site's API for programs, and the tokens they use it with."""
+    """HTTP API of the site, and its tokens."""
 
     name = "prove_web.api"
     label = "api"

@@ -1,4 +1,4 @@
-"""Who asks: a program with a token, or a browser that is signed in and proves that the page was ours."""
+"""Authentication of API requests: a token, or a signed-in browser session with a CSRF token."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .errors import Refused, too_many
 from .models import ApiToken
 from .tokens import admitted
 
-# How many requests a token, or a person signed in, may make in a minute.
+# Rate limit: requests per minute of a token, or of a signed-in user.
 
 WINDOW = 60.0  # seconds
-MOST_KNOWN = 10_000  # whose requests are counted at once
+MOST_KNOWN = 10_000  # tokens and users that are counted at the same time
 
 
 class Counter:
-    """Requests by who made them, in minutes that begin with a first one. It counts in this process alone.
+    """Request counts by client, in minutes that start with a first request. They are local to this process.
 
-    That is enough to keep a loop gone wild from the others' pages; it is no accounting.
+    That is enough to protect others from a runaway loop; it is not accounting.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Counter:
         self.counted: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def spend(self, who: str) -> int:
-        """Count one request; the seconds to wait for it where there were too many, else 0."""
+        """Count a request. Return the seconds to wait if there were too many, else 0."""
         now = time.monotonic()
         with self.lock:
             began, count = self.counted.pop(who, (now, 0))
@@ -54,11 +54,11 @@ Guard = Callable[[HttpRequest], None]
 
 
 def welcome(request: HttpRequest) -> None:
-    """The guard of what everyone may ask who is known."""
+    """Accept every authenticated client."""
 
 
 class Bearer(HttpBearer):
-    """A token of ours in the header Authorization; the request is then its person's."""
+    """Token in the Authorization header; the request then runs as the token's user."""
 
     def __init__(self, guard: Guard = welcome) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Bearer(HttpBearer):
 
 
 class Session(APIKeyCookie):
-    """The browser's session. What does more than read needs the CSRF token, as every form of the site does."""
+    """Browser session. A request that writes needs the CSRF token, like every form of the site."""
 
     param_name = settings.SESSION_COOKIE_NAME
 
@@ -96,7 +96,7 @@ class Session(APIKeyCookie):
 
 
 def let_in(request: HttpRequest, who: Any, called: str, guard: Guard) -> None:
-    """Raises Refused, Http404 or PermissionDenied, before anything that was sent is looked at."""
+    """Admit a client. Raises Refused, Http404 or PermissionDenied before the request body is read."""
     request.auth = who
     if seconds := requests.spend(called):
         raise too_many(seconds)
@@ -104,5 +104,5 @@ def let_in(request: HttpRequest, who: Any, called: str, guard: Guard) -> None:
 
 
 def either(guard: Guard = welcome) -> list[Any]:
-    """The two ways in, both under the same guard."""
+    """Return both ways of authentication, with the same guard."""
     return [Bearer(guard), Session(guard)]

@@ -1,4 +1,4 @@
-"""The page that tells of every operation of the API, made of its OpenAPI document."""
+"""Page that documents every operation of the API, rendered from its OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API says instead of an answer: what is the case, where, and what to do; never a traceback."""
+"""Errors of the API: what happened, where, and what to do; never a traceback."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WHERE = {"body": "the body", "query": "the query", "path": "the path", "header":
 
 
 class Refused(Exception):
-    """Whatever stands in the way of an answer.
+    """Error response.
 
-    `faults` are all that is wrong with what was sent, by field; `where` is the first of them.
+    `faults` are all errors of the input by field; `where` is the first of them.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 def ill_filled(errors: Mapping[str, Any], body: str = "body") -> Refused:
-    """What a form of the pages found wrong with what was sent; `errors` as Django's forms have them."""
+    """Return the error for an invalid form; `errors` as in Django's forms."""
     faults = {
         body if field == "__all__" else f"{body}.{field}": " ".join(map(str, each)) for field, each in errors.items()
     }
@@ -65,13 +65,13 @@ def of_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def place(loc: Sequence[Any]) -> str:
-    """Where in what was sent, as `ill_filled` writes it: a body's property without our own name of the body."""
+    """Return the place in the input, as in `ill_filled`: a property of the body without our name of the body."""
     told = [*map(str, loc)]
     return ".".join(told[1:] if told[:2] == ["body", "body"] else told)
 
 
 def of_http(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Of a body that cannot be read, among others; then the reason is the cause."""
+    """Handle HTTP errors, such as a body that can't be parsed, whose reason is the cause."""
     if isinstance(error.__cause__, Refused):
         return error.__cause__.answer()
     do = f"Send JSON as described in {DOCUMENTS}." if error.status_code == 400 else ""
@@ -143,7 +143,7 @@ def of_bug(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def explain(api: NinjaAPI) -> None:
-    """Have the API answer so whatever is raised."""
+    """Register the handlers that turn every exception into such a response."""
     for kind, handler in (
         (Exception, of_bug),
         (OperationalError, of_database),

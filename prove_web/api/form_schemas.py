@@ -1,4 +1,4 @@
-"""The forms of the pages as bodies of the API: the same fields, checked by the same code."""
+"""API bodies derived from the forms of pages: the same fields, validated by the same code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import QueryDict
 from ninja import Schema
 from pydantic import ConfigDict, Field, create_model
 
-LONGEST = 20_000  # characters of a text that a form is sent
+LONGEST = 20_000  # characters of a text field
 
 
 class Filled(Schema):
@@ -22,7 +22,7 @@ class Filled(Schema):
 def body_of(
     form: type[forms.Form], called: str, /, *, without: tuple[str, ...] = (), optional: bool = False, **own: Any
 ) -> type[Filled]:
-    """A body with the fields of a form, each with its help text, and `own` ones in place of or beside them."""
+    """Return a body with the fields of a form, each with its help text, and `own` ones that replace or extend them."""
     fields: dict[str, Any] = {
         field: build_field(each, optional or not each.required or each.initial is not None)
         for field, each in form.base_fields.items()
@@ -32,7 +32,7 @@ def body_of(
 
 
 def build_field(field: forms.Field, optional: bool) -> tuple[Any, Any]:
-    """A form's field as a property of a body."""
+    """Return a form's field as a property of a body."""
     kind = kind_of(field)
     text = str(field.help_text or field.label or "")
     return (kind | None, Field(None, description=text)) if optional else (kind, Field(..., description=text))
@@ -51,7 +51,7 @@ def kind_of(field: forms.Field) -> Any:
 
 
 def posted(told: Mapping[str, Any]) -> QueryDict:
-    """What was told, as a browser would have sent it."""
+    """Return the data as a browser would send it."""
     query = QueryDict(mutable=True)
     for name, value in told.items():
         if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Tokens by which programs use the API as the person who made them."""
+"""API tokens, with which programs act as the user who created them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from prove_web.accounts.roles import Action
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def good(self) -> ApiTokenQuerySet:
-        """Those that still let somebody in: neither revoked nor expired."""
+        """Return valid tokens: neither revoked nor expired."""
         later = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
         return self.filter(later, revoked_at=None)
 
 
 class ApiToken(models.Model):
-    """What a program shows instead of a password. Only a hash of it is kept.
+    """Token that a program sends instead of a password. Only its hash is stored.
 
-    `scopes` are the actions it may be used for, each a value of accounts.roles.Action; what its person's role does not
-    cover it cannot do either. With a `project` it opens that one alone, otherwise all of the organisation's.
+    `scopes` are its permissions, each a value of accounts.roles.Action; a token never exceeds the role of its user.
+    With a `project` it is limited to that project, otherwise it is valid for the whole organisation.
     """
 
     user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")

@@ -1,4 +1,4 @@
-"""Operations of an OpenAPI document, as a person reads them: parameters, body, answer, and a request to try."""
+"""Operations of an OpenAPI document for readers: parameters, body, response, and an example request."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from prove_web.accounts.roles import LEAST, Action
 
 Schema = Mapping[str, Any]
-DEEPEST = 4  # levels of a schema that are told
+DEEPEST = 4  # levels of a schema that are shown
 EXAMPLES = {"integer": 1, "number": 0.5, "boolean": True, "object": {}, "null": None}
 BYTES = "application/octet-stream"
-NAMES = {"organisation": "acme", "project": "demo"}  # of an example's address
+NAMES = {"organisation": "acme", "project": "demo"}  # in an example's URL
 
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter, or a property of a body or an answer; `depth` says how far in it lies."""
+    """A parameter, or a property of a body or a response; `depth` is its nesting level."""
 
     name: str
     kind: str
@@ -55,7 +55,7 @@ class Room:
 
 
 def described(document: Mapping[str, Any], site: str) -> list[Room]:
-    """All operations by room, in the order of the document."""
+    """Return all operations by group, in the order of the document."""
     found: dict[str, list[Operation]] = {}
     schemas = document["components"]["schemas"]
     for path, methods in document["paths"].items():
@@ -85,7 +85,7 @@ def operation(path: str, method: str, told: Mapping[str, Any], schemas: Schema, 
 
 
 def worded(rule: str) -> str:
-    """Who may ask, in words."""
+    """Return the required role and scope in words."""
     _, _, action = rule.partition(": ")
     return f"the {LEAST[Action(action)].label} role and the {action} scope" if action else "any token or session"
 
@@ -100,7 +100,7 @@ def said(told: Mapping[str, Any]) -> str:
 
 
 def resolved(schema: Schema, schemas: Schema) -> Schema:
-    """What a reference speaks of; of what may be null, the rest."""
+    """Resolve a reference; for a nullable schema return the other part."""
     if name := schema.get("$ref"):
         return resolved(schemas[name.rsplit("/", 1)[1]], schemas)
     for several in ("anyOf", "allOf"):
@@ -111,7 +111,7 @@ def resolved(schema: Schema, schemas: Schema) -> Schema:
 
 
 def kind(schema: Schema, schemas: Schema) -> str:
-    """A schema in a word or two."""
+    """Return a schema in a word or two."""
     null = any(part.get("type") == "null" for part in schema.get("anyOf", ()))
     whole = resolved(schema, schemas)
     if "enum" in whole:
@@ -128,7 +128,7 @@ def kind(schema: Schema, schemas: Schema) -> str:
 
 
 def fields(schema: Schema, schemas: Schema, depth: int = 0) -> Iterator[Field]:
-    """The properties of a schema, with those of what they hold beneath them."""
+    """Yield the properties of a schema, each followed by its nested ones."""
     whole = resolved(schema, schemas)
     if whole.get("type") == "array":
         yield from fields(whole.get("items", {}), schemas, depth)
@@ -140,7 +140,7 @@ def fields(schema: Schema, schemas: Schema, depth: int = 0) -> Iterator[Field]:
 
 
 def example(schema: Schema, schemas: Schema, depth: int = 0) -> Any:
-    """A value as the schema has it, of what is required and nothing else."""
+    """Return an example value of a schema, with only required properties."""
     whole = resolved(schema, schemas)
     for known in ("default", "const"):
         if known in whole:
@@ -162,7 +162,7 @@ def takes_bytes(told: Mapping[str, Any]) -> bool:
 
 
 def curl(site: str, path: str, method: str, body: Any, bytes: bool = False) -> str:
-    """The request as a line of a shell."""
+    """Return the request as a shell command."""
     for name, value in NAMES.items():
         path = path.replace(f"{{{name}}}", value)
     lines = [f"curl -H \"Authorization: Bearer $PROVE_TOKEN\" '{site}{path}'"]

@@ -1,4 +1,4 @@
-"""Lists in pieces: `items`, and `next` to send as `cursor` for those that follow; null at the end."""
+"""Pagination of lists: `items`, and `next` to send as `cursor` for the following ones; null at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Description:
-    """What the document says of a parameter, where Ninja would lose it."""
+    """Description of a parameter in the document, where Ninja would lose it."""
 
     text: str
 
@@ -38,7 +38,7 @@ class Piece(Schema, Generic[Item]):
 
 
 def by_key(rows: QuerySet, key: str, cursor: str, limit: int, *, downwards: bool = True) -> dict[str, Any]:
-    """The rows behind the one with this key: as quick at the end of a list as at its start."""
+    """Return the rows after the one with this key: as fast at the end of a list as at its start."""
     if cursor:
         rows = rows.filter(**{f"{key}__{'lt' if downwards else 'gt'}": parse_cursor(cursor)})
     found = list(rows.order_by(f"-{key}" if downwards else key)[: limit + 1])
@@ -47,7 +47,7 @@ def by_key(rows: QuerySet, key: str, cursor: str, limit: int, *, downwards: bool
 
 
 def by_place(rows: Sequence[Any] | QuerySet, cursor: str, limit: int) -> dict[str, Any]:
-    """The rows from this place on, of a list in any order."""
+    """Return the rows from this position on, for a list in any order."""
     first = parse_cursor(cursor) if cursor else 0
     found = list(rows[first : first + limit + 1])
     return {"items": found[:limit], "next": str(first + limit) if len(found) > limit else None}

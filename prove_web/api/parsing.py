@@ -1,4 +1,4 @@
-"""What is sent to the API, read: JSON that a database can keep, and nothing deeper than makes sense."""
+"""Parser of API input: JSON that a database can store, with limited nesting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = sys.float_info.max
 
 
 class Careful(Parser):
-    """Refuses what is not JSON, NaN and infinity, and characters of number 0, which PostgreSQL does not keep."""
+    """Parser that rejects invalid JSON, NaN, infinity, and NUL characters, which PostgreSQL does not store."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         if request.content_type != "application/json":
@@ -42,7 +42,7 @@ def refuse(name: str) -> None:
 
 
 def look(told: Any, where: str, depth: int = 0) -> None:
-    """Raises Refused for what is too deep, or has a character or number that no database keeps."""
+    """Raise Refused for too deep nesting, or for a character or number that no database stores."""
     if depth > DEEPEST:
         raise Refused(422, f"Nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
     if isinstance(told, str) and (NUL in told or any("\ud800" <= each <= "\udfff" for each in told)):

@@ -1,7 +1,7 @@
-"""The rule that an operation of the API is written under: that of the pages, and what a token may be used for.
+"""Permission rules of API operations: those of the pages, and the scope of a token.
 
-Write `@in_project(Action.VIEW)` below the route. Who may not is told so before anything that was sent is looked at;
-the view gets `request.project`, and the two names of the address are put into the operation's signature here.
+Write `@in_project(Action.VIEW)` below the route. Clients without permission are rejected before their input is read;
+the view gets `request.project`, and the two names in the URL are added to the operation's signature here.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ NAMES = {"organisation": "The team's name in URLs.", "project": "The project's n
 
 
 def in_project(action: Action) -> Callable[[View], View]:
-    """An operation in one project: 404 for strangers, 403 for too low a role or too small a scope."""
+    """Guard an operation in one project: 404 for strangers, 403 for too low a role or a missing scope."""
     guarded = permissions.in_project(action)(scoped(action))
     return under(guarded, f"project: {action.value}", ("organisation", "project"))
 
 
 def in_organisation(action: Action) -> Callable[[View], View]:
-    """An operation in one organisation; tokens of a single project do not reach it."""
+    """Guard an operation in one organisation; tokens of a single project do not reach it."""
     guarded = permissions.in_organisation(action)(scoped(action))
     return under(guarded, f"organisation: {action.value}", ("organisation",))
 
 
 def signed_in(view: View) -> View:
-    """An operation about whoever asks, and what they may see."""
+    """Mark an operation as one about the client, and what the client may see."""
     view.rule = "signed in"
     return view
 
@@ -71,7 +71,7 @@ def let(operation: Any, guard: Guard) -> None:
 
 
 def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
-    """The view's signature with the names of an address after the request."""
+    """Return the view's signature with the names in the URL after the request."""
     mine = inspect.signature(view, eval_str=True)
     request, *rest = mine.parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -83,7 +83,7 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
 
 
 def scoped(action: Action) -> View:
-    """Whether the token may be used for this; a session may do what its person may."""
+    """Return a check whether the token has the scope; a session may do whatever its user may."""
 
     def check(request: Any) -> HttpResponse:
         token = request.auth
@@ -95,7 +95,7 @@ def scoped(action: Action) -> View:
 
 
 def reaches(token: Any, names: Mapping[str, str]) -> None:
-    """Raises Http404 for what is of another organisation or project than the token, whatever its person may there."""
+    """Raise Http404 for an organisation or project other than the token's, whatever its user may do there."""
     if not isinstance(token, ApiToken):
         return
     if names["organisation"] != token.organisation.slug:

@@ -1,4 +1,4 @@
-"""What the operations of more than one room tell."""
+"""Schemas shared by several groups of operations."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ class JobOut(Schema):
 
 
 def username(user: Any) -> str | None:
-    """Who did it, as long as the account is there."""
+    """Return the user's name while the account exists."""
     return user.get_username() if user else None

@@ -1,4 +1,4 @@
-"""Answers of any length as JSON lines, sent while they are made."""
+"""Responses of any length as JSON lines, sent while they are created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JSON_LINES = "application/x-ndjson"
 
 
 def lines(rows: Iterable[Any], name: str) -> StreamingHttpResponse:
-    """One JSON value a line; the rows are read while they are sent."""
+    """Return one JSON value per line; the rows are read while they are sent."""
     return streaming((f"{json.dumps(row, ensure_ascii=False, default=str)}\n".encode() for row in rows), name)
 
 

@@ -1,4 +1,4 @@
-"""What people fill in about a token."""
+"""Form for a token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAYS = ((30, "30 days"), (90, "90 days"), (365, "1 year"), (0, "Never"))
 
 
 class NewToken(forms.Form):
-    """A token's name, what it may be used for, where, and how long. One's role is the most that it can have."""
+    """A token's name, scopes, project and duration. It can't exceed the role of its user."""
 
     name = forms.CharField(
         max_length=80,

@@ -1,4 +1,4 @@
-"""The page of a team's API tokens: one's own, made, shown once and revoked; and for owners those of all."""
+"""Page of a team's API tokens: one's own, created, shown once and revoked; and for owners those of all members."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tokens(request: Any) -> HttpResponse:
 @never_cache
 @require_POST
 def token_new(request: Any) -> HttpResponse:
-    """Make a token and show it, this once."""
+    """Create a token and show it, only this once."""
     form = NewToken(request.POST, organisation=request.organisation, role=request.role)
     if not form.is_valid():
         return page(request, form, status=422)
@@ -48,7 +48,7 @@ def token_new(request: Any) -> HttpResponse:
 @in_organisation(Action.VIEW)
 @require_POST
 def token_revoke(request: Any, api_token: int) -> HttpResponse:
-    """Let nobody in by a token any more: one's own, or as an owner anyone's of the team."""
+    """Revoke one's own token, or as an owner any token of the team."""
     found = get_object_or_404(ApiToken, organisation=request.organisation, pk=api_token)
     if found.user_id != request.user.pk and not request.role.covers(Action.MANAGE):
         messages.error(request, "Revoking another member's token requires the Owner role.")
@@ -59,13 +59,13 @@ def token_revoke(request: Any, api_token: int) -> HttpResponse:
 
 
 def seen_by(request: Any) -> Any:
-    """One's own tokens of this team; an owner sees those of all."""
+    """Return one's own tokens of this team; for an owner those of all members."""
     found = ApiToken.objects.filter(organisation=request.organisation)
     return found if request.role.covers(Action.MANAGE) else found.filter(user=request.user)
 
 
 def page(request: Any, form: NewToken, made: ApiToken | None = None, text: str = "", status: int = 200) -> HttpResponse:
-    """The page; with the text of a token that was just made."""
+    """Render the page, with the text of a new token."""
     rows = seen_by(request).select_related("user", "project").order_by("-created_at", "-pk")
     context = {
         "form": form,

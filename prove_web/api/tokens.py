@@ -1,4 +1,4 @@
-"""API tokens: made once and shown once, found by their hash, good while their person is a member."""
+"""API tokens: shown once at creation, found by their hash, valid while their user is a member."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from prove_web.accounts.roles import Action
 
 from .models import ApiToken
 
-PREFIX = "prove_"  # by which scanners of published code know one
+PREFIX = "prove_"  # recognized by scanners of published code
 BYTES = 32
-NOTED = timedelta(minutes=1)  # `used_at` is as exact as this, so that a busy program costs no write a call
-MOST = 100  # tokens of one person in one organisation that still let in
+NOTED = timedelta(minutes=1)  # precision of `used_at`, so that a busy program does not cause a write per call
+MOST = 100  # valid tokens of one user in one organisation
 
 
 class TooMany(Exception):
-    """Somebody has as many tokens as one may have; the message says what to do."""
+    """Error if a user has the maximum number of tokens; the message says what to do."""
 
 
 def issue(
@@ -33,7 +33,7 @@ def issue(
     project: Project | None = None,
     days: int | None = None,
 ) -> tuple[ApiToken, str]:
-    """A new token, good for so many `days` or until it is revoked; and its text, which is kept nowhere.
+    """Create a token, valid for `days` or until it is revoked. Return it and its text, which is not stored.
 
     Raises TooMany.
     """
@@ -53,12 +53,12 @@ def issue(
 
 
 def hashed(text: str) -> str:
-    """A plain hash is enough: the text is random and long."""
+    """Return the text's hash; a plain hash is enough, because the text is random and long."""
     return sha256(text.encode()).hexdigest()
 
 
 def admitted(text: str) -> ApiToken | None:
-    """The token of this text, unless it was revoked, has expired, or its person has left; notes its use."""
+    """Return the token of this text and record its use; None if it is revoked or expired, or its user has left."""
     related = ("user", "organisation", "project")
     found = ApiToken.objects.good().filter(hash=hashed(text)).select_related(*related).first()
     if found is None or not found.user.is_active:
@@ -72,6 +72,6 @@ def admitted(text: str) -> ApiToken | None:
 
 
 def revoke(token: ApiToken) -> None:
-    """Let nobody in by it any more; it stays in the list."""
+    """Revoke a token; it stays in the list."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", token, token.organisation)

@@ -1,4 +1,4 @@
-"""The addresses of the API, and of the pages about it."""
+"""URLs of the API, and of the pages about it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TOKENS = "<slug:organisation>/members/tokens/"
 
 
 def answering(patterns: Iterable[URLPattern]) -> list[URLPattern]:
-    """The operations as addresses of the site: who asks is their own question, and nothing of theirs is cached."""
+    """Adapt the operations as URLs of the site: they authenticate by themselves, and nothing is cached."""
     for each in patterns:
         each.callback = never_cache(login_not_required(handle_405(each.callback)))
     return [each for each in patterns if each.name != "api-root"]
 
 
 def handle_405(view: Any) -> Any:
-    """The view, with its refusal of a method said as the API says things."""
+    """Wrap a view so that its 405 response has the API's error format."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **rest: Any) -> HttpResponse:

@@ -1,1 +1,1 @@
-"""What a project's people work with: servers switched on and off, their checks and versions, servers of others."""
+"""Environments of a project: servers switched on and off, their checks and versions, and third-party servers."""

@@ -1,4 +1,4 @@
-"""What a project offers: the servers that are switched on, and the world that its forms begin with."""
+"""Enabled servers of a project, and the initial world of its forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .models import Environment
 
 
 def environment_of(project: Project) -> Environment:
-    """The project's own, or one with everything on; one query for each Project object."""
+    """Return the project's environment, or a default one with all servers on; one query for each Project object."""
     found: Environment | None = getattr(project, "_environment", None)
     if found is None:
         found = Environment.objects.filter(project=project).first() or Environment(project=project)
@@ -18,6 +18,6 @@ def environment_of(project: Project) -> Environment:
 
 
 def offered(project: Project) -> tuple[str, ...]:
-    """The names of the servers that are switched on, in the order of the catalogue."""
+    """Return the names of the servers that are switched on, in the order of the catalogue."""
     off = set(environment_of(project).off)
     return tuple(name for name in SERVERS if name not in off)

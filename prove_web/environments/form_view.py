@@ -1,4 +1,4 @@
-"""The page of a project's environment: as it is, or with the faults of a form that was sent."""
+"""Page of a project's environment, with the errors of a submitted form."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def page(
 
 
 def gateway_context(request: ProjectRequest) -> dict[str, Any]:
-    """How the gateway is, and the sessions of it that this person may see here."""
+    """Return the state of the gateway, and those of its sessions that this user may see here."""
     found, keeper = gateway.look(), gateway.keeps(request.user)
     nobodys = found.nobodys() if keeper else []
     return {"gateway": found, "keeper": keeper, "gateway_sessions": [*found.of(request.project), *nobodys]}

@@ -1,4 +1,4 @@
-"""The forms of a project's environment, and of a server of others."""
+"""Forms for a project's environment, and for a third-party server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = r"\A[a-z][a-z0-9_]{0,39}\Z"
 
 
 class EnvironmentForm(forms.Form):
-    """Which servers the project offers, and the world its forms begin with."""
+    """Enabled servers of the project, and the initial world of its forms."""
 
     servers = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
@@ -46,7 +46,7 @@ class EnvironmentForm(forms.Form):
         self.project = project
 
     def save(self) -> Environment:
-        """The form must be valid."""
+        """Save the environment. The form must be valid."""
         on = set(self.cleaned_data["servers"])
         chosen = {"off": [name for name in SERVERS if name not in on]}
         chosen |= {name: self.cleaned_data[name] for name in ("seed", "size")}
@@ -55,7 +55,7 @@ class EnvironmentForm(forms.Form):
 
 
 class GatewaySessionForm(forms.Form):
-    """A session of the MCP gateway: what it is called, and its world."""
+    """A session of the MCP gateway: its title and its world."""
 
     title = forms.CharField(
         max_length=60,
@@ -77,7 +77,7 @@ class GatewaySessionForm(forms.Form):
 
 
 class ThirdPartyForm(forms.Form):
-    """A server that others wrote: its name, and how it is reached. Nothing is started when it is added."""
+    """A third-party server: its name and its command or URL. Adding it starts nothing."""
 
     name = forms.RegexField(
         NAME,
@@ -128,7 +128,7 @@ class ThirdPartyForm(forms.Form):
         return self.cleaned_data
 
     def save(self, project: Project, user: User) -> ThirdParty | None:
-        """The server as it is kept; None, with the fault beside its field, where its name is taken."""
+        """Return the saved server; None, with an error at its field, if the name is taken."""
         told: dict[str, Any] = {
             kind: self.cleaned_data.get(kind) or empty for kind, empty in (("command", []), ("url", ""))
         }

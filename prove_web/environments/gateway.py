@@ -1,7 +1,7 @@
-"""The MCP gateway as the site sees it: a process of its own, asked over its control plane how it and its sessions are.
+"""MCP gateway as seen by the site: a separate process, whose admin socket reports its state and its sessions.
 
-Whether it is to run is a file in the data folder that the supervisor heeds; where none looks after the site, the
-gateway is started and ended by hand.
+Whether it should run is a file in the data folder that the supervisor reads; without a supervisor the gateway is
+started and stopped by hand.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from prove_web.supervisor.programs import SUPERVISED, address, registry_file, se
 
 PATIENCE = 1.0  # seconds
 PORT = 8765
-LARGEST = 50_000_000  # bytes of an answer
+LARGEST = 50_000_000  # bytes of a response
 LOCAL = "127.0.0.1"
 
 
 class Away(Exception):
-    """The gateway was asked and did not do it; the message says why and what to do."""
+    """Failure of the gateway to answer or to act; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that the gateway has open, or one that ended."""
+    """An open or ended session of the gateway."""
 
     id: str
     kind: str
@@ -50,11 +50,11 @@ class Session:
     used: datetime
     ended: datetime | None
     address: str
-    reason: str = ""  # of its end
+    reason: str = ""  # for which it ended
 
     @property
     def why(self) -> str:
-        """Why it ended, as far as nobody stopped it."""
+        """The reason why it ended, unless a user stopped it."""
         return {"idle": "idle timeout", "crowded": "session limit reached", "restart": "gateway restarted"}.get(
             self.reason, ""
         )
@@ -68,13 +68,16 @@ class Session:
 
 @dataclass(frozen=True)
 class Gateway:
-    """`sessions` is None where its control plane does not answer; `stopped_by` wished it stopped `stopped_at`."""
+    """State of the gateway; `sessions` is None if its admin socket does not answer.
+
+    `stopped_by` is the user who requested its stop, at `stopped_at`.
+    """
 
     base: str
     answers: bool
     supervised: bool
     sessions: tuple[Session, ...] | None = None
-    idle: float = 0.0  # seconds after which a session that nobody uses is forgotten
+    idle: float = 0.0  # seconds after which an unused session is removed
     stopped_by: str = ""
     stopped_at: datetime | None = None
 
@@ -84,7 +87,7 @@ class Gateway:
 
     @property
     def state(self) -> str:
-        """`answers`, `starting`, `stopping`, `stopped`; without a supervisor `answers` or `away`."""
+        """`answers`, `starting`, `stopping` or `stopped`; without a supervisor `answers` or `away`."""
         if not self.supervised:
             return "answers" if self.answers else "away"
         if self.stopped_at:
@@ -93,7 +96,7 @@ class Gateway:
 
     @property
     def command(self) -> str:
-        """What starts it by hand, so that the site sees its sessions."""
+        """The command that starts it by hand in such a way that the site sees its sessions."""
         options = {
             "control": socket_path(settings.PROVE_DATA, "gateway"),
             "secret-file": secret_file(settings.PROVE_DATA),
@@ -105,12 +108,12 @@ class Gateway:
         return [one for one in self.sessions or () if one.owner == owner_of(project)]
 
     def nobodys(self) -> list[Session]:
-        """Those without an owner: whoever named them, and signed addresses of the operator."""
+        """Return the sessions without an owner: those that clients named, and signed URLs of the operator."""
         return [one for one in self.sessions or () if not one.owner]
 
 
 def look() -> Gateway:
-    """Ask it, over its control plane; where that does not answer, for its first page on this machine."""
+    """Query the admin socket; if that does not answer, the first page of the gateway on this machine."""
     wished = wish()
     known = {
         "supervised": os.environ.get(SUPERVISED) == "1",
@@ -139,7 +142,7 @@ def welcomes(port: int) -> bool:
 
 
 def ask(question: dict[str, Any]) -> dict[str, Any]:
-    """What its control plane answers. Raises Away."""
+    """Return the response of the admin socket. Raises Away."""
     path = socket_path(settings.PROVE_DATA, "gateway")
     try:
         with socket.socket(socket.AF_UNIX) as line:
@@ -160,12 +163,12 @@ def moment(seconds: Any) -> datetime | None:
 
 
 def owner_of(project: Project) -> str:
-    """How a signed address names whose it is."""
+    """Return the owner's name in signed URLs."""
     return f"project {project.pk}"
 
 
 def wish() -> dict[str, Any]:
-    """Who wished it stopped and when; empty where nobody did."""
+    """Return who requested the stop and when; empty without a request."""
     try:
         return dict(json.loads(stopped_file(settings.PROVE_DATA).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
@@ -173,7 +176,7 @@ def wish() -> dict[str, Any]:
 
 
 def stop(user: User) -> None:
-    """Have the supervisor end it, and not start it again."""
+    """Make the supervisor stop the gateway and keep it stopped."""
     path = stopped_file(settings.PROVE_DATA)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     new = path.with_suffix(".new")
@@ -182,12 +185,12 @@ def stop(user: User) -> None:
 
 
 def start() -> None:
-    """Have the supervisor start it."""
+    """Make the supervisor start the gateway."""
     stopped_file(settings.PROVE_DATA).unlink(missing_ok=True)
 
 
 def keeps(user: User) -> bool:
-    """Whether this person may handle what all teams of the site share: Maintainer or higher in each of them."""
+    """Return whether the user may manage what all teams share: Maintainer or higher in every team."""
     enough = [role for role in Role if role.covers(Action.LAUNCH)]
     theirs = Membership.objects.filter(user=user, role__in=enough).values("organisation")
     return not Organisation.objects.exclude(pk__in=theirs).exists()

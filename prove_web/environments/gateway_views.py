@@ -1,4 +1,4 @@
-"""What people do with the MCP gateway: stop and start it, open sessions of it, reset, end and start those."""
+"""Actions on the MCP gateway: stop and start it; open, reset, end and start its sessions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHARED = "The gateway serves all teams: stopping or starting it requires the Mai
 @in_project(Action.VIEW)
 @require_GET
 def state(request: ProjectRequest) -> HttpResponse:
-    """How the gateway is and what sessions it has, as the part of the page that is asked for again and again."""
+    """Show the state of the gateway and its sessions, as the part of the page that is polled."""
     return render(request, "environments/gateway.html", gateway_context(request))
 
 
@@ -54,7 +54,7 @@ def switch(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def new(request: ProjectRequest) -> HttpResponse:
-    """Start a session of this project, and with it the address to connect to."""
+    """Start a session of this project, with a URL to connect to."""
     form = GatewaySessionForm(request.project, request.POST)
     if not form.is_valid():
         return page(request, starting=form, status=UNPROCESSABLE)
@@ -72,7 +72,7 @@ def new(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def session(request: ProjectRequest) -> HttpResponse:
-    """Reset, end or start one session of this project, or of nobody where all teams' things are this person's."""
+    """Reset, end or start a session of this project, or an unowned one if the user may manage the gateway."""
     shown = {one.id: one for one in gateway_context(request)["gateway_sessions"]}
     what, session = request.POST.get("do", ""), request.POST.get("session", "")
     try:
@@ -89,5 +89,5 @@ def session(request: ProjectRequest) -> HttpResponse:
 
 
 def back(request: ProjectRequest, to: str = "") -> HttpResponse:
-    """The page, from its top, where errors are told, or from the part that shows what was done."""
+    """Redirect to the top of the page, where errors are shown, or to the part that shows the result."""
     return redirect(reverse("environments", args=request.project.path) + to)

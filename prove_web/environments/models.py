@@ -1,4 +1,4 @@
-"""A project's environment, and what is known of the servers: their checks, their versions, those of others."""
+"""A project's environment, and what is known of servers: checks, versions, third-party servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OVERDUE = timedelta(minutes=10)  # a check that has not ended by then never will
 
 
 class Environment(models.Model):
-    """What a project's forms and lists offer: all servers but those switched `off`; a seed and a size to begin with."""
+    """Servers that a project's forms and lists offer: all but those switched `off`; with an initial seed and size."""
 
     project = models.OneToOneField(Project, models.CASCADE, related_name="environment")
     off = models.JSONField(default=list)
@@ -29,9 +29,9 @@ class Environment(models.Model):
 
 
 class ServerCheck(models.Model):
-    """One run of a server's laws: what was asked, and what came of it (mcp_servers/verify.py) once it has ended.
+    """A run of a server's invariant checks, with its result (mcp_servers/verify.py) once it has ended.
 
-    The servers are the site's, so a check is of use to every project.
+    The servers are the site's, so a check serves every project.
     """
 
     server = models.CharField(max_length=40)
@@ -40,7 +40,7 @@ class ServerCheck(models.Model):
     ended_at = models.DateTimeField(null=True)
     ok = models.BooleanField(null=True)
     found = models.JSONField(default=dict)
-    error = models.TextField(blank=True)  # why there is no result, where there is none
+    error = models.TextField(blank=True)  # why there is no result
 
     class Meta:
         ordering = ["-id"]
@@ -52,7 +52,7 @@ class ServerCheck(models.Model):
 
 
 class ServerVersion(models.Model):
-    """The tools of a server as they were from a moment on: `schemas` are its input and output schemas, by tool."""
+    """The tools of a server from a time on: `schemas` are the input and output schemas by tool."""
 
     server = models.CharField(max_length=40)
     fingerprint = models.CharField(max_length=64)
@@ -65,7 +65,7 @@ class ServerVersion(models.Model):
 
 
 class ThirdParty(models.Model):
-    """An MCP server that others wrote, added to a project by its owner: a command, as its words, or a URL."""
+    """A third-party MCP server, added to a project by its owner: a command, as a list of words, or a URL."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="third_party")
     name = models.CharField(max_length=40)

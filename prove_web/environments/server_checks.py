@@ -1,4 +1,4 @@
-"""The laws of a server, run in a process of their own, and their result as it is stored."""
+"""Invariant checks of a server, run in a child process, with their stored result."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mcp_servers.verify import LAWS
 
 from .models import ServerCheck
 
-SECONDS = 300  # for one server, whose check takes about one
+SECONDS = 300  # for one server, whose check takes about one second
 
 
 def create_check(server: str) -> ServerCheck:
-    """A check to be run. Raises KeyError for a server that is not in the catalogue."""
+    """Create a check to run. Raises KeyError for a server that is not in the catalogue."""
     return ServerCheck.objects.create(server=server, fingerprint=fingerprint((server,)))
 
 
 def run(check: ServerCheck) -> None:
-    """Run it and store what came of it, be it only why nothing did."""
+    """Run the check and store its result, or the reason why there is none."""
     words = [sys.executable, "-m", "mcp_servers.verify", check.server]
     try:
         child = subprocess.run(
@@ -47,7 +47,7 @@ def run(check: ServerCheck) -> None:
 
 @dataclass(frozen=True)
 class Health:
-    """What is known of a server: its newest check that has a result, and one that is being run or failed to."""
+    """Health of a server: its newest check with a result, and its newest check, which may be running or have failed."""
 
     server: str
     known: ServerCheck | None
@@ -55,7 +55,7 @@ class Health:
 
     @property
     def state(self) -> str:
-        """`never`, `broken`, `stale` (its behaviour is another since) or `kept`."""
+        """`never`, `broken`, `stale` (its behaviour has changed since) or `kept`."""
         if self.known is None:
             return "never"
         if not self.known.ok:
@@ -72,18 +72,18 @@ class Health:
 
     @property
     def laws(self) -> list[tuple[str, int]]:
-        """Each law in words, and how often it was broken."""
+        """The invariants in words, each with the number of its violations."""
         told: dict[str, Any] = self.known.found.get("laws", {}) if self.known else {}
         return [(title, told[law]) for law, title in LAWS.items() if law in told]
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows of a world by its size; empty before the first check."""
+        """The rows of a world by size; empty before the first check."""
         return dict(self.known.found.get("rows", {})) if self.known else {}
 
 
 def health(servers: Iterable[str]) -> dict[str, Health]:
-    """Of each server; two queries."""
+    """Return the health of each server; two queries."""
     names = list(servers)
     rows = ServerCheck.objects.filter(server__in=names).order_by()
     newest = rows.values("server").annotate(newest=Max("pk"), known=Max("pk", filter=Q(ok__isnull=False)))

@@ -1,4 +1,4 @@
-"""What the pages of environments have done on the queue `web`."""
+"""Tasks of the environment pages on the queue `web`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prove_web.celery import app
 
 @app.task(name="prove_web.environments.check")
 def check(check: int) -> None:
-    """Run one server's laws, unless someone removed what asked for it."""
+    """Run the invariant checks of one server, unless its record was deleted."""
     close_old_connections()
     from .models import ServerCheck
     from .server_checks import run

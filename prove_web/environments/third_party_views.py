@@ -1,4 +1,4 @@
-"""The pages of servers that others wrote: added, tried and removed by the owner, where the operator allows it."""
+"""Pages of third-party servers: added, tested and removed by an owner, if the operator allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .form_view import UNPROCESSABLE, page
 from .forms import ThirdPartyForm
 from .models import ThirdParty
 
-# Starting a server of others for a moment: its tools listed, one of them called; closed again at once.
+# Test of a third-party server: start it, list its tools, call one of them, and close it immediately.
 
 START_SECONDS, CALL_SECONDS, MEGABYTES = 10.0, 10.0, 1_000
 AT_ONCE = 2
@@ -34,7 +34,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of it: tools, and the answer of the one that was called; or why nothing did, with its last words."""
+    """Result of a test: tools, and the result of the called one; or why it failed, with the last output."""
 
     tools: tuple[Tool, ...] = ()
     called: str = ""
@@ -48,7 +48,7 @@ def allowed(server: ThirdParty) -> bool:
 
 
 def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> Tried:
-    """Start it, list its tools, call one if named, close it."""
+    """Start the server, list its tools, call one if named, close it."""
     if not allowed(server):
         return Tried(error="The operator of this site does not allow this server (PROVE_EXTERNAL_SERVERS).")
     if not turns.acquire(blocking=False):
@@ -60,7 +60,7 @@ def attempt(server: ThirdParty, tool: str = "", arguments: str = "{}") -> Tried:
 
 
 def talked(server: ThirdParty, tool: str, arguments: str) -> Tried:
-    from mcp_servers.external import External  # loads the MCP library, which pages without others' servers spare
+    from mcp_servers.external import External  # loads the MCP library, which other pages do not need
     from mcp_servers.kit import ServerFailed
 
     limits = {"start_seconds": START_SECONDS, "call_seconds": CALL_SECONDS}
@@ -77,13 +77,13 @@ def talked(server: ThirdParty, tool: str, arguments: str) -> Tried:
         return Tried(tools, tool, error=str(error))
 
 
-LONGEST = 20_000  # characters of the arguments of a trial
+LONGEST = 20_000  # characters of the arguments of a test
 
 
 @in_project(Action.MANAGE)
 @require_POST
 def add(request: ProjectRequest) -> HttpResponse:
-    """Add a server; nothing is started."""
+    """Add a server without starting it."""
     if not settings.EXTERNAL_SERVERS:
         messages.error(request, "The operator of this site does not allow third-party servers.")
         return redirect("environments", *request.project.path)
@@ -97,7 +97,7 @@ def add(request: ProjectRequest) -> HttpResponse:
 
 @in_project(Action.MANAGE)
 def one(request: ProjectRequest, other: int) -> HttpResponse:
-    """One server; sent, its form starts the server, lists its tools, and calls the one that is named."""
+    """Show a server; on POST start it, list its tools, and call the named one."""
     found = get_object_or_404(ThirdParty, project=request.project, pk=other)
     tool = request.POST.get("tool", "").strip()[:200]
     arguments = request.POST.get("arguments", "")[:LONGEST].strip() or "{}"
@@ -109,7 +109,7 @@ def one(request: ProjectRequest, other: int) -> HttpResponse:
 @in_project(Action.MANAGE)
 @require_POST
 def remove(request: ProjectRequest, other: int) -> HttpResponse:
-    """Forget a server; nothing of it is running."""
+    """Remove a server; none of it is running."""
     found = get_object_or_404(ThirdParty, project=request.project, pk=other)
     found.delete()
     messages.success(request, f"{found} removed.")

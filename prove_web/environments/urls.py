@@ -1,4 +1,4 @@
-"""The addresses of a project's environment, beneath /<organisation>/<project>/."""
+"""URLs of a project's environment, below /<organisation>/<project>/."""
 
 from django.urls import path
 

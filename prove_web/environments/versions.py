@@ -1,5 +1,4 @@
-"""The versions of each server's tools: written down when they are another than before, and what changed from one to
-the next."""
+"""Versions of each server's tools: recorded when they change, with the changes from one to the next."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ Schemas = dict[str, Any]
 
 
 def schemas(server: str) -> Schemas:
-    """What clients are told of each tool."""
+    """Return the description of each tool that clients get."""
     return {
         name: {
             "description": tool.description,
@@ -37,7 +36,7 @@ def schemas(server: str) -> Schemas:
 
 @transaction.atomic
 def record() -> list[str]:
-    """Write down the servers whose behaviour is not that of their newest version; gives their names."""
+    """Record the servers whose behaviour differs from their newest version. Return their names."""
     newest = ServerVersion.objects.order_by().values("server").annotate(newest=Max("pk")).values("newest")
     known = dict(ServerVersion.objects.filter(pk__in=newest).values_list("server", "fingerprint"))
     now = {name: fingerprint((name,)) for name in SERVERS}
@@ -50,7 +49,7 @@ def record() -> list[str]:
 
 @dataclass(frozen=True)
 class ToolChange:
-    """A tool that came, went or changed; `lines` say what of it, as (where, before, now), None for what is not there.
+    """A tool that was added, removed or changed; `lines` are its differences as (where, before, now), None if missing.
 
     `how` is `added`, `removed` or `changed`.
     """
@@ -62,8 +61,10 @@ class ToolChange:
 
 @dataclass(frozen=True)
 class Change:
-    """One version of a server against the one before; the first has none before. Without changes of tools, only the
-    code behind them is another. `touches` are the project's data sets that were made before it, with other code.
+    """A version of a server compared with the previous one, which the first version lacks.
+
+    Without changes of tools, only the code behind them has changed. `touches` are the project's datasets that were
+    created before it, with other code.
     """
 
     version: ServerVersion
@@ -73,7 +74,7 @@ class Change:
 
 
 def changes(before: Schemas, now: Schemas) -> tuple[ToolChange, ...]:
-    """From one version's tools to another's: added, removed, changed."""
+    """Return the changes from one version's tools to another's: added, removed, changed."""
     added = [ToolChange(name, "added") for name in now if name not in before]
     removed = [ToolChange(name, "removed") for name in before if name not in now]
     same = [name for name in now if name in before and now[name] != before[name]]
@@ -82,7 +83,7 @@ def changes(before: Schemas, now: Schemas) -> tuple[ToolChange, ...]:
 
 
 def lines(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, str | None, str | None]]:
-    """The leaves in which two schemas differ."""
+    """Yield the leaves in which two schemas differ."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys((*before, *now)):
             if before.get(key) != now.get(key) or (key in before) != (key in now):
@@ -98,7 +99,7 @@ def text(value: Any) -> str | None:
 
 
 def history(server: str, project: Project) -> list[Change]:
-    """The newest versions of a server, the newest first."""
+    """Return the newest versions of a server, newest first."""
     rows = list(ServerVersion.objects.filter(server=server)[: SHOWN + 1])
     found, made = [], find_datasets(project, server)
     for version, before in zip(rows, [*rows, None][1:], strict=True):
@@ -109,9 +110,9 @@ def history(server: str, project: Project) -> list[Change]:
 
 
 def find_datasets(project: Project, server: str) -> list[tuple[Dataset, bool]]:
-    """The data sets with this server in a world of theirs, and whether it had other code than now: three queries.
+    """Return the datasets with this server in a world, and whether its code was different then: three queries.
 
-    One trajectory speaks for its data set, which is made by one job with one code.
+    One trajectory represents its dataset, which one job created with one version of the code.
     """
     rows = Trajectory.objects.of(project).filter(servers__contains=server).order_by()
     firsts = rows.values("dataset").annotate(first=Min("pk")).values_list("first", flat=True)
@@ -126,13 +127,13 @@ def find_datasets(project: Project, server: str) -> list[tuple[Dataset, bool]]:
 
 
 def today(names: str) -> str:
-    """The code of these servers now; "" where one of them is gone."""
+    """Return the fingerprint of these servers now; "" if one is missing."""
     servers = names.split(",")
     return fingerprint(servers) if all(name in SERVERS for name in servers) else ""
 
 
 def counts() -> dict[str, int]:
-    """How many versions of each server are known."""
+    """Count the known versions of each server."""
     found = ServerVersion.objects.order_by().values_list("server")
     counted: dict[str, int] = {}
     for (server,) in found:

@@ -1,4 +1,4 @@
-"""The pages of a project's environment: what is on, how servers changed, their checks, the gateway."""
+"""Pages of a project's environment: enabled servers, changes of servers, their checks, the gateway."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CHECK = "prove_web.environments.check"
 @in_project(Action.VIEW)
 @require_GET
 def environments(request: ProjectRequest) -> HttpResponse:
-    """What is switched on, the first world, the gateway, versions, servers of others."""
+    """Show the enabled servers, the initial world, the gateway, the versions and third-party servers."""
     return page(request)
 
 
 @in_project(Action.LAUNCH)
 @require_POST
 def save(request: ProjectRequest) -> HttpResponse:
-    """Switch servers on and off for the project; choose its first world."""
+    """Enable and disable servers of the project; set its initial world."""
     form = EnvironmentForm(request.project, request.POST)
     if not form.is_valid():
         return page(request, form, status=UNPROCESSABLE)
@@ -43,7 +43,7 @@ def save(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_GET
 def server_versions(request: ProjectRequest, server: str) -> HttpResponse:
-    """How one server's tools changed, and which data sets of the project were made before."""
+    """Show how a server's tools changed, and which datasets of the project were created before."""
     if server not in SERVERS:
         raise Http404
     found = versions.history(server, request.project)
@@ -53,7 +53,7 @@ def server_versions(request: ProjectRequest, server: str) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def check(request: ProjectRequest, server: str) -> HttpResponse:
-    """Have one server's laws run."""
+    """Start the invariant checks of one server."""
     if server not in SERVERS:
         raise Http404
     start(request, [server])
@@ -63,19 +63,19 @@ def check(request: ProjectRequest, server: str) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def check_all(request: ProjectRequest) -> HttpResponse:
-    """Have the laws of all servers run, one server after the other."""
+    """Start the invariant checks of all servers, one server after another."""
     start(request, list(SERVERS))
     return redirect("servers", *request.project.path)
 
 
 def start(request: ProjectRequest, servers: list[str]) -> None:
-    """Ask for a check of those that are not being checked; says so when nobody can be asked."""
+    """Request checks of servers that are not being checked; show an error if none can be requested."""
     if why := ask(servers):
         messages.error(request, why)
 
 
 def ask(servers: list[str]) -> str:
-    """Ask for a check of those that are not being checked; why nobody could be asked, or nothing."""
+    """Request checks of servers that are not being checked. Return why that failed, or ""."""
     known = server_checks.health(servers)
     for name in servers:
         if known[name].at_work:

@@ -1,1 +1,1 @@
-"""The command palette: everything of a project that has a name, found by words."""
+"""Command palette: a search for everything of a project that has a name."""

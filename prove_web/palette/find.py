@@ -1,4 +1,4 @@
-"""What a few words find in one project: pages, tools, servers, and its own things, the newest first."""
+"""Search of the palette in one project: pages, tools, servers, and the project's own objects, newest first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOING = (
 
 @dataclass(frozen=True)
 class PaletteItem:
-    """One line of the palette: where it leads, what it is called, what else tells it from others."""
+    """A line of the palette: its URL, its title, and what distinguishes it from others."""
 
     url: str
     title: str
@@ -46,7 +46,7 @@ class Group:
 
 
 def find(project: Project, role: Role, text: str) -> list[Group]:
-    """All words have to be there; without any, pages and the newest things. At most one query for each kind."""
+    """Return what matches all words; without words, pages and the newest objects. At most one query for each kind."""
     words = text.lower().split()
     made = [
         Group("Pages", "layout-grid", tuple(pages(project, role, words))),
@@ -63,7 +63,7 @@ def find(project: Project, role: Role, text: str) -> list[Group]:
 
 
 def pages(project: Project, role: Role, words: list[str]) -> Iterator[PaletteItem]:
-    """The sections, and what can be begun, as far as the role reaches."""
+    """Yield the sections and the creation pages that the role allows."""
     known = [(each.page, each.title) for each in SECTIONS]
     known += [(page, title) for page, title, _, action in DOING if role.covers(action)]
     known += [("sweeps", "Sweeps"), ("bin", "Trash")]
@@ -74,7 +74,7 @@ def pages(project: Project, role: Role, words: list[str]) -> Iterator[PaletteIte
 
 
 def tools(project: Project, text: str) -> list[PaletteItem]:
-    """Those whose name begins with what is typed come first, then those whose name holds it."""
+    """Return tools whose name starts with the text first, then those whose name contains it."""
     typed = "_".join(text.lower().split())
 
     def rank(entry: Entry) -> tuple[bool, bool, str]:
@@ -100,7 +100,7 @@ def sessions(project: Project) -> QuerySet[LiveSession]:
 
 
 def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[Any], str]) -> tuple[PaletteItem, ...]:
-    """The newest things in whose fields every word occurs; `#7` or `7` is the thing of that number."""
+    """Return the newest objects with every word in their fields; `#7` or `7` is the object of that number."""
     for word in words:
         rows = rows.filter(any_of(word, fields) | numbered(rows, word))
     rows = rows.select_related("project__organisation").order_by("-created_at")[:MOST]
@@ -108,7 +108,7 @@ def rows(rows: QuerySet[Any], words: list[str], *fields: str, title: Callable[[A
 
 
 def linked(things: Iterable[Any], title: Callable[[Any], str]) -> Iterator[PaletteItem]:
-    """Those that have a page."""
+    """Yield the objects that have a page."""
     for each in things:
         try:
             number = getattr(each, "number", each.pk)
@@ -131,7 +131,7 @@ def numbered(rows: QuerySet[Any], word: str) -> Q:
 
 
 def trajectories(project: Project, words: list[str]) -> Iterator[PaletteItem]:
-    """By words of the first user turn, or of the id."""
+    """Yield trajectories by words of the first user turn, or of the id."""
     found = Trajectory.objects.of(project).select_related("dataset__project__organisation")
     for word in words:
         found = found.filter(any_of(word, ("query", "example")))

@@ -1,4 +1,4 @@
-"""The address of the command palette, beneath /<organisation>/<project>/."""
+"""URL of the command palette, below /<organisation>/<project>/."""
 
 from django.urls import path
 

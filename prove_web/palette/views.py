@@ -1,4 +1,4 @@
-"""The page of the command palette, and the list that its dialog shows."""
+"""Page of the command palette, and the list for its dialog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .find import find
 @in_project(Action.VIEW)
 @require_GET
 def palette(request: ProjectRequest) -> HttpResponse:
-    """What the words find; as a page of its own for who has no script."""
+    """Show what the words match; without script as a page of its own."""
     text = typed(request, "q")
     context = {"groups": find(request.project, request.role, text), "text": text}
     return page_or_part(request, "palette/page.html", "palette/found.html", context)

@@ -65,8 +65,8 @@ class Annotator:
     """A part of the reward compared with people, over `units`, of which people `accepted` some.
 
     `auc` is the chance that an accepted unit scores higher than another, ties half (the area under the ROC curve);
-    `best` is the cut of the highest AC1 on these same units. All None if there are too few units, or if people accepted
-    all or none of them.
+    `best` is the cut with the highest AC1 on these same units. All None if there are too few units, or if people
+    accepted all or none of them.
     """
 
     part: str

@@ -18,9 +18,10 @@ class BadSchema(ValueError):
 
 
 class Question(BaseModel):
-    """One thing that is asked of a whole trajectory, of each of its turns, or of each of its tool calls.
+    """A question about a whole trajectory, about each of its turns, or about each of its tool calls.
 
-    `choice` takes one of `choices`, `tags` any number of them, `rating` a whole number from 1 to `most`, `text` words.
+    `choice` takes one of `choices`, `tags` any number of them, `rating` a whole number from 1 to `most`, `text`
+    free text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,7 +57,7 @@ class Question(BaseModel):
 
 
 class LabelSchema(BaseModel):
-    """The questions of a queue, in order; the first is always the verdict, of which everyone chooses one."""
+    """The questions of a queue, in order; the first is always the verdict, which is required."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

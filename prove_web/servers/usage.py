@@ -47,7 +47,7 @@ def in_dataset(dataset: Dataset) -> Counter[str]:
 
 @lru_cache(maxsize=64)
 def _in_dataset(dataset: int, made: datetime, held: int) -> Counter[str]:
-    """Cached; `held` invalidates the cache of a dataset that has grown."""
+    """Count with a cache, which a new `held` invalidates when the dataset has grown."""
     found = Counter[str]()
     rows = Dataset.objects.get(pk=dataset).trajectories.order_by().values_list("tools").annotate(n=Count("id"))
     for listed, n in rows:
@@ -70,7 +70,7 @@ def in_run(run: Run) -> Tally:
 
 @lru_cache(maxsize=64)
 def _in_run(run: int, made: datetime, newest: int) -> Tally:
-    """Cached; `newest` invalidates the cache of a run that has continued."""
+    """Count with a cache, which a new `newest` invalidates when the run has continued."""
     told = Run.objects.get(pk=run).points.filter(metrics__has_key=TOOLS)
     found = count(told.values_list(f"metrics__{TOOLS}", flat=True))
     return {name: (calls, found.failures[name]) for name, calls in found.calls.items()}

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class SharingConfig(AppConfig):
-    """Links by which others may read one thing for a while, and what is deleted after a grace period."""
+    """Share links, by which others may read one page for a while, and the trash, which is purged after a while."""
 
     name = "prove_web.sharing"
     label = "sharing"

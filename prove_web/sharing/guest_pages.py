@@ -1,4 +1,4 @@
-"""What a share link opens, for anyone who has it: one page, read-only, and the parts that this page asks for."""
+"""Pages behind a share link, for anyone who has it: one read-only page, and the parts that this page requests."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .links import admitted, count
 from .models import Share
 from .share_scope import ASKED_FOR, Reach, match_of, part_of
 
-# A link to a trajectory, opened by somebody signed in who has yet to review it blind.
+# A link to a trajectory, opened by a signed-in user who has yet to review it blind.
 
 WAITS = "This trajectory awaits your blind review. Until you complete it, the link shows only what reviewers may see."
 
 
 def waits(share: Share, user: Any) -> bool:
-    """Whether the page would tell them what the team's own pages do not tell them yet.
+    """Return whether the page would reveal what the team's own pages still hide from the user.
 
-    Who has signed out is nobody, and sees what anybody sees.
+    A user who is signed out is anonymous, and sees what anybody sees.
     """
     page = match_of(share.project, share.path) if share.kind == Share.Kind.TRAJECTORY else None
     if page is None or not user.is_authenticated:
@@ -46,9 +46,9 @@ def waits(share: Share, user: Any) -> bool:
     return bool(Blind(user, share.project).among(key for row in keys for key in row if key))
 
 
-# What nobody outside the team is told: who people are, and where the site keeps things.
+# Hidden from everybody outside the team: people's identities, and where the site stores its data.
 
-ADDRESS = r"(?<![\w.+-])(?:[\w.+-]++@[\w-]++(?:\.[\w-]++)++)++"  # of e-mail; one may stand right behind another
+ADDRESS = r"(?<![\w.+-])(?:[\w.+-]++@[\w-]++(?:\.[\w-]++)++)++"  # of e-mail; one may directly follow another
 PLACES = r"\b(?:s3|s3a|gs|gcs|file|abfs|hdfs|https?)://[^\s\"'<>]+"
 FOLDERS = r"(?<![\w/.<])/(?:[\w.@+-]++/)++[\w.@+-]*+"
 PRIVATE = re.compile("|".join((ADDRESS, PLACES, FOLDERS)))
@@ -57,9 +57,9 @@ CONVERSATIONS = (Share.Kind.TRAJECTORY, Share.Kind.ROLLOUT)
 
 
 def words_of(share: Share) -> Words:
-    """Leaves out of a page what must not be told.
+    """Return a function that removes private words from a page.
 
-    Conversations are full of people and addresses that were made up, so of those only what is known to be real goes.
+    Conversations are full of fictitious people and addresses, so only words known to be real are removed from those.
     """
     people = list(
         User.objects.filter(memberships__organisation=share.project.organisation_id).values_list(
@@ -75,7 +75,7 @@ def words_of(share: Share) -> Words:
 
 
 def machines(share: Share) -> set[str]:
-    """What the machines are called that did jobs of the project."""
+    """Return the names of the machines that ran jobs of the project."""
     hosts = JobEvent.objects.filter(job__project=share.project_id, kind="started").values_list("data__host", flat=True)
     known = {host for host in hosts.distinct().order_by() if isinstance(host, str)}
     workers = Job.objects.filter(project=share.project_id).exclude(worker="").values_list("worker", flat=True)
@@ -83,7 +83,7 @@ def machines(share: Share) -> set[str]:
 
 
 def machine() -> set[str]:
-    """This machine's name, and where it keeps what it has."""
+    """Return this machine's name, and where it stores its data."""
     storage = settings.PROVE_STORAGE.rstrip("/")
     return {str(settings.PROVE_DATA), str(settings.BASE_DIR), storage, socket.gethostname()} - LOCAL - {""}
 
@@ -93,15 +93,15 @@ HEADERS = {
     "Cache-Control": "private, no-store",
     "X-Robots-Tag": "noindex, nofollow",
 }
-TOLD = ("step", "held_out", "rewound")  # events of a run: what its curves are made of
+TOLD = ("step", "held_out", "rewound")  # events of a run from which its charts are drawn
 STANDS = ("state", "state_name", "done", "total", "seconds_left", "at_work")
 
 
 class Visitor(AnonymousUser):
-    """Somebody with a link. Pages that ask what the person at them has done find that they did nothing."""
+    """User of a share link. Pages that ask what the user has done find nothing."""
 
     def __int__(self) -> int:
-        return 0  # a key that no row has
+        return 0  # an id that no row has
 
 
 @anyone
@@ -119,7 +119,7 @@ def shared_part(request: Any, secret: str, part: str) -> HttpResponse:
 @anyone
 @require_safe
 def shared_live(request: Any, secret: str) -> HttpResponse:
-    """What is new of a run that is shown, as the socket tells the team: `?job=…&after=<cursor>`."""
+    """Return new events of a shown run, as the team's socket sends them: `?job=…&after=<cursor>`."""
     share = admitted(secret)
     asked, after = request.GET.get("job", ""), request.GET.get("after", "0")
     jobs = {str(run.job_id) for run in Reach(share, secret).runs()} if share else set()
@@ -136,7 +136,7 @@ def numbers(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
-    """The team's own page, made for somebody who is a member of nothing, and then gone through once more."""
+    """Render the team's page for a user without any membership, then sanitize the result."""
     share = admitted(secret)
     if share is None:
         return gone(request)
@@ -159,33 +159,33 @@ def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
 
 
 def to_the_team(request: Any, share: Share) -> HttpResponse:
-    """The team's own page, which leaves out what is not to be known before a review."""
+    """Redirect to the team's page, which hides what the user may not know before reviewing."""
     messages.info(request, WAITS)
     where = f"{share.project.get_absolute_url()}{share.path}"
     return HttpResponseRedirect(f"{where}?{share.query}".removesuffix("?"), headers=HEADERS)
 
 
 def become_guest(request: Any, share: Share, reach: Reach) -> None:
-    """Whoever asks, also a member, sees what anybody sees."""
+    """Treat every user, even a member, as anonymous."""
     request.user = Visitor()
     request.project, request.organisation, request.role = share.project, share.project.organisation, Role.VIEWER
     request.share, request.shared_at = share, reach.base
 
 
 def fit(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
-    """The answer without what is not for visitors; nothing but pages and data is handed on."""
+    """Return the response without what visitors may not see; only pages and JSON are passed on."""
     kind = made.headers.get("Content-Type", "").partition(";")[0]
     rewrite = {"text/html": guest_sanitizer.page, "application/json": guest_sanitizer.data}.get(kind)
     if made.status_code in (204, 304):
         return HttpResponse(status=made.status_code, headers=HEADERS)
     if made.status_code >= 300 or made.streaming or rewrite is None:
         return gone(request)
-    request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)  # of forms that are left out: a visitor keeps no cookie
+    request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)  # of removed forms: a visitor gets no cookie
     text = rewrite(made.content.decode(), reach, words_of(reach.share))
     return HttpResponse(text, content_type=made.headers["Content-Type"], headers=HEADERS)
 
 
 def gone(request: Any) -> HttpResponse:
-    """One page for all that is not, or not any more: it tells which of them to nobody."""
+    """Return the same page for everything missing or expired, so that nobody can tell them apart."""
     text = render_to_string("sharing/gone.html", request=request)
     return HttpResponse(text, status=404, headers=HEADERS)

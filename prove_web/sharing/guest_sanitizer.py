@@ -1,4 +1,4 @@
-"""A page of the team as somebody sees it who only has a link: it does nothing, leads nowhere else and names nobody."""
+"""Sanitizer of the team's pages for share links: the result performs no action, links nowhere else and names nobody."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from html.parser import HTMLParser
 
 from .share_scope import Reach
 
-# HTML of our own pages as a tree, so that it can be gone through and written again.
+# HTML of our own pages as a tree, to be traversed and written back.
 
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 
 
 @dataclass
 class Text:
-    """Characters between tags: plain ones, or with `raw` as they stand in the page (comments, scripts)."""
+    """Text between tags: plain, or with `raw` unchanged markup (comments, scripts)."""
 
     text: str
     raw: bool = False
@@ -29,7 +29,7 @@ class Text:
 
 @dataclass
 class Element:
-    """A tag with its attributes, in order, and what is in it. The root has no tag."""
+    """A tag with its attributes, in order, and its children. The root has no tag."""
 
     tag: str
     attributes: dict[str, str | None] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Reader(HTMLParser):
         self.open[-1].inside.append(Element(tag, dict(attrs), empty=tag not in VOID))
 
     def handle_endtag(self, tag: str) -> None:
-        """Closes what is open up to this tag; an end without a beginning is left out."""
+        """Close open elements up to this tag; ignore an end tag without a start tag."""
         for place in range(len(self.open) - 1, 0, -1):
             if self.open[place].tag == tag:
                 del self.open[place:]
@@ -81,7 +81,7 @@ class Reader(HTMLParser):
 
 
 def read(html: str) -> Element:
-    """The page; comments are left out."""
+    """Parse a page, without its comments."""
     reader = Reader()
     reader.feed(html)
     reader.close()
@@ -92,46 +92,46 @@ def write(root: Element) -> str:
     return "".join(root.written())
 
 
-LOADS = ("load", "revealed", "intersect")  # a part that the page asks for by itself
+LOADS = ("load", "revealed", "intersect")  # triggers of parts that the page requests by itself
 SENDS = frozenset({"hx-post", "hx-put", "hx-patch", "hx-delete"})
 SPOKEN = ("title", "aria-label", "alt", "value", "placeholder", "content")
 STATIC = "/static/"
-UNTOLD = frozenset({"job-error"})  # what a program said when it failed
+UNTOLD = frozenset({"job-error"})  # error output of programs
 Words = Callable[[str], str]
-TEXTS = re.compile(r'(?<!\\)(?:"[a-z_]+"\s*:|("(?:[^"\\]|\\.)*+"))')  # of JSON: what a value is called, or a text
+TEXTS = re.compile(r'(?<!\\)(?:"[a-z_]+"\s*:|("(?:[^"\\]|\\.)*+"))')  # in JSON: a key, or a text
 IN_A_SCRIPT = {ord(each): f"\\u{ord(each):04X}" for each in "<>&"}
 
 
 def page(html: str, reach: Reach, words: Words) -> str:
-    """The page, of which `words` leaves out what must not be told."""
+    """Sanitize a page; `words` removes private words."""
     root = read(html)
     Guest(reach, words).visit(root)
     return write(root)
 
 
 def data(text: str, reach: Reach, words: Words) -> str:
-    """JSON with the addresses in it as the visitor has them, and without those words in its texts.
+    """Sanitize JSON: rewrite its URLs for the visitor, and remove private words from its texts.
 
-    Numbers, and what values are called, stay as they are, whatever people are called.
+    Numbers and keys stay unchanged, whatever names people have.
     """
     return TEXTS.sub(lambda found: fit_text(found[1], reach, words) if found[1] else found[0], text)
 
 
 def fit_text(written: str, reach: Reach, words: Words) -> str:
-    r"""One text as JSON writes it, read before it is gone through: é may be written as \u00e9."""
+    r"""Sanitize one JSON text, decoded first, because é may be written as \u00e9."""
     text = json.loads(written, strict=False)
     fitted = reach.address(text) or "" if text.startswith(reach.team) else words(text)
     return written if fitted == text else json.dumps(fitted).translate(IN_A_SCRIPT)
 
 
 class Guest:
-    """Goes through a page once."""
+    """Traversal of a page."""
 
     def __init__(self, reach: Reach, words: Words):
         self.reach, self.words = reach, words
 
     def visit(self, element: Element, within: bool = False) -> bool:
-        """Make of an element what a visitor gets of it; False when the section that it is `within` is to go."""
+        """Sanitize an element; return False if the section that it is `within` must be removed."""
         kept: list[Element | Text] = []
         within = within or element.tag == "section"
         for each in element.inside:
@@ -155,7 +155,7 @@ class Guest:
         return data(text.text, self.reach, self.words) if element.tag == "script" else text.text
 
     def acts(self, element: Element) -> bool:
-        """Whether it does something, or is a button that leads to where a visitor may not go."""
+        """Return whether an element performs an action, or is a button to a page that the link does not reach."""
         if SENDS & element.attributes.keys() or UNTOLD & element.classes():
             return True
         if element.tag == "form":
@@ -166,12 +166,12 @@ class Guest:
         return any(told and self.address(told) is None for told in (asked, leads)) and not self.out_of_reach(element)
 
     def out_of_reach(self, element: Element) -> bool:
-        """Whether it would load by itself what a visitor may not have."""
+        """Return whether an element would load by itself what the link does not reach."""
         told, when = element.attributes.get("hx-get"), element.attributes.get("hx-trigger") or ""
         return bool(told) and self.address(told or "") is None and any(word in when for word in LOADS)
 
     def lead(self, element: Element) -> None:
-        """Addresses as the visitor has them, words as they may read them; a link to nowhere becomes plain text."""
+        """Rewrite URLs and words in attributes for the visitor; a link to an unreachable page becomes plain text."""
         for name, value in list(element.attributes.items()):
             if value and holds_text(name, value):
                 element.attributes[name] = self.words(value)
@@ -193,12 +193,12 @@ class Guest:
 
 
 def holds_text(name: str, value: str) -> bool:
-    """Whether an attribute holds words rather than an address."""
+    """Return whether an attribute holds text rather than a URL."""
     return name in SPOKEN or (name.startswith("data-") and not value.startswith("/"))
 
 
 def without(known: Iterable[str], private: re.Pattern[str] | None = None) -> Words:
-    """Leave out whole words that are known, and what the pattern finds."""
+    """Return a function that removes these whole words, and what the pattern matches."""
     patterns = [private.pattern] if private else []
     if names := "|".join(re.escape(word) for word in sorted(filter(None, known), key=len, reverse=True)):
         patterns.append(rf"(?<!\w)(?:{names})(?!\w)")

@@ -1,4 +1,4 @@
-"""Share links: made once and shown once, found by their hash, good until they expire or are withdrawn."""
+"""Share links: shown once at creation, found by their hash, valid until they expire or are withdrawn."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .share_scope import SharedPage
 BYTES = 32
 DAYS = {1: "1 day", 7: "7 days", 30: "30 days", 90: "90 days"}
 USUAL = 30
-MOST = 500  # links of a project that are open
+MOST = 500  # open links of a project
 
 
 class ShareLinkError(ValueError):
-    """A link that is not made; the message says why and what to do."""
+    """Error of a link that can't be created; the message says why and what to do."""
 
 
 def make(project: Project, user: User, shown: SharedPage, days: int) -> tuple[Share, str]:
-    """A new link that somebody asked for, and its secret. Raises NotMade."""
+    """Create a link and return it with its secret. Raises ShareLinkError."""
     if days not in DAYS:
         raise ShareLinkError(f"Choose when the link expires: {', '.join(DAYS.values())}.")
     if Share.objects.open().filter(project=project).count() >= MOST:
@@ -36,7 +36,7 @@ def make(project: Project, user: User, shown: SharedPage, days: int) -> tuple[Sh
 
 
 def issue(project: Project, user: User, shown: SharedPage, days: int = USUAL) -> tuple[Share, str]:
-    """A new link to a thing, and its secret, which is kept nowhere."""
+    """Create a link without checks. Return it and its secret, which is not stored."""
     secret = secrets.token_urlsafe(BYTES)
     made = Share.objects.create(
         project=project,
@@ -52,12 +52,12 @@ def issue(project: Project, user: User, shown: SharedPage, days: int = USUAL) ->
 
 
 def hashed(secret: str) -> str:
-    """A plain hash is enough: the secret is random and long."""
+    """Return the secret's hash; a plain hash is enough, because the secret is random and long."""
     return sha256(secret.encode()).hexdigest()
 
 
 def admitted(secret: str) -> Share | None:
-    """The link of this secret, as long as it lets somebody in and its maker may share what is in this project."""
+    """Return the link of this secret, if it is open and its creator may still share pages of the project."""
     related = ("project__organisation", "made_by")
     found = Share.objects.open().filter(hash=hashed(secret)).select_related(*related).first()
     if found is None or found.made_by is None or not found.made_by.is_active:
@@ -66,11 +66,11 @@ def admitted(secret: str) -> Share | None:
 
 
 def count(share: Share) -> None:
-    """That it was opened once more."""
+    """Record that the link was opened."""
     Share.objects.filter(pk=share.pk).update(opened=F("opened") + 1, opened_at=timezone.now())
 
 
 def withdraw(share: Share, why: str = "") -> None:
-    """Let nobody in by it any more; it stays in the list, with `why` where it was nobody's choice."""
+    """Withdraw a link; it stays in the list, with `why` if no user withdrew it."""
     if Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now(), why=why):
         audit.note(None, "withdrew", share, share.project.organisation)

@@ -1,4 +1,4 @@
-"""Links that let others read one thing, and what was deleted."""
+"""Share links, and deletions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from prove_web.accounts.models import Project, User
 
 class ShareQuerySet(models.QuerySet["Share"]):
     def open(self) -> ShareQuerySet:
-        """Those that still let somebody in."""
+        """Return links that still work."""
         return self.filter(withdrawn_at=None, expires_at__gt=timezone.now(), project__deleted_at=None)
 
 
 class Share(models.Model):
-    """A link by which whoever has it may read one thing of a project, and nothing else.
+    """A link that lets anyone who has it read one page of a project, and nothing else.
 
-    `path` is its address beneath the project's, with `query`, the view that is kept. `hash` is that of the secret in
-    the link, which is kept nowhere.
+    `path` is the page's path below the project, and `query` the stored view. `hash` is that of the secret in the link,
+    which is not stored.
     """
 
     class Kind(models.TextChoices):
@@ -40,7 +40,7 @@ class Share(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    why = models.CharField(max_length=80, blank=True)  # it was withdrawn, unless somebody chose to
+    why = models.CharField(max_length=80, blank=True)  # it was withdrawn, unless a user did so
     opened_at = models.DateTimeField(null=True, blank=True)
     opened = models.PositiveIntegerField(default=0)  # how often
 
@@ -54,7 +54,7 @@ class Share(models.Model):
 
     @property
     def address(self) -> str:
-        """The page that is shared, as the team sees it."""
+        """The URL of the shared page for the team."""
         return f"{self.project.get_absolute_url()}{self.path}{'?' if self.query else ''}{self.query}"
 
     @property
@@ -66,14 +66,14 @@ class Share(models.Model):
 
 class DeletionQuerySet(models.QuerySet["Deletion"]):
     def waiting(self) -> DeletionQuerySet:
-        """What is in the bin."""
+        """Return what is in the trash."""
         return self.filter(restored_at=None, purged_at=None)
 
 
 class Deletion(models.Model):
-    """That something was put into the bin; by now it may have been restored, or removed for good.
+    """Record that something was moved to the trash; it may have been restored or purged since.
 
-    Its line stays even then, so that the `number` of a run or data set is never given again. A project has none: 0.
+    The record stays even then, so that the `number` of a run or dataset is never reused. A project has none: 0.
     """
 
     class Kind(models.TextChoices):
@@ -104,7 +104,7 @@ class Deletion(models.Model):
 
     @property
     def due_at(self) -> datetime:
-        """When it may be gone for good."""
+        """The time from which it may be purged."""
         return self.at + timedelta(days=settings.GRACE_DAYS)
 
     @property

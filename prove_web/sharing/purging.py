@@ -1,6 +1,6 @@
-"""What was in the bin for long enough is removed for good: files first, then rows, in pieces.
+"""Purge of the trash: what has been there long enough is deleted, files first, then rows, in batches.
 
-A pass that is cut short leaves what it had not come to; the next one goes on from there.
+An interrupted pass leaves the rest to the next one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .models import Deletion
 from .soft_delete import stays, thing_of
 
 log = logging.getLogger(__name__)
-PIECE = 500  # rows removed at a time, so that nobody waits long for the database
+PIECE = 500  # rows deleted at a time, so that nobody waits long for the database
 OF_RUN = (Point, HeldOut, MetricSummary, StepRollouts, RolloutGroup)
 
 
 def purge() -> list[str]:
-    """Remove all that is due, and tell what it was. What cannot be removed now is tried again by the next pass."""
+    """Purge all that is due, and return what it was. What can't be deleted now is retried by the next pass."""
     removed = []
     for deletion in due():
         try:
@@ -48,19 +48,19 @@ def purge() -> list[str]:
 
 
 def due() -> list[Deletion]:
-    """Oldest first, runs before data sets; a data set stays as long as there are runs that used it."""
+    """Return due deletions, oldest first, runs before datasets; a dataset stays while runs that used it exist."""
     before = timezone.now() - timedelta(days=settings.GRACE_DAYS)
     rows = Deletion.objects.waiting().filter(at__lte=before).select_related("project").order_by("-kind", "at")
     return [one for one in rows if not stays(one)]
 
 
 def remove(deletion: Deletion) -> None:
-    """Raises StorageFailed, OSError."""
+    """Purge one deletion. Raises StorageFailed and OSError."""
     found = thing_of(deletion)
     if deletion.kind == Deletion.Kind.PROJECT:
         if found:
             remove_project(found)
-        return  # its line goes with it
+        return  # its record goes with it
     if found:
         (remove_run if isinstance(found, Run) else remove_dataset)(found)
     Deletion.objects.filter(pk=deletion.pk).update(purged_at=timezone.now())
@@ -93,14 +93,14 @@ def remove_project(project: Project) -> None:
 
 
 def remove_job(job: Job) -> None:
-    """The job and what it was for; those that came after it no longer do."""
+    """Delete the job and its result; jobs that were to follow it no longer wait."""
     in_pieces(JobEvent.objects.filter(job=job))
     job.waiting.update(after=None)
     job.delete()
 
 
 def remove_files(job: Job, digests: Sequence[str] = ()) -> None:
-    """Its folder here, its files in the storage, and what was fetched of them. Raises StorageFailed, OSError."""
+    """Delete its folder here, its files in the storage, and cached copies of them. Raises StorageFailed and OSError."""
     if storage := configured(settings.PROVE_STORAGE):
         (storage / str(job.id)).clear()
     fetched = Path(settings.PROVE_DATA) / "cache" / "rollouts"

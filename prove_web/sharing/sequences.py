@@ -1,4 +1,4 @@
-"""The next number of a run or data set of a project. None is ever given twice, also not after its thing is gone."""
+"""Sequence of the numbers of a project's runs and datasets. None is ever reused, even after a deletion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .models import Deletion
 
 
 def next_number(project: Project, table: type[Model], kind: str) -> int:
-    """One more than any that was given. Call it in a transaction that holds the project."""
+    """Return one more than the last number. Call it in a transaction that holds the lock of the project."""
     there = table.everything.filter(project=project).aggregate(last=Max("number"))["last"] or 0
     gone = Deletion.objects.filter(project=project, kind=kind).aggregate(last=Max("number"))["last"] or 0
     return max(there, gone) + 1

@@ -1,4 +1,4 @@
-"""Pages on which a team makes share links, sees them all and withdraws them."""
+"""Pages on which a team creates, lists and withdraws share links."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .models import Share
 from .share_scope import SharedPage, resolve_page
 
 ROWS = 25
-LONGEST = 4_000  # characters of an address
+LONGEST = 4_000  # characters of a URL
 UNPROCESSABLE = 422
 
 
 @in_project(Action.LAUNCH)
 @require_GET
 def shares(request: ProjectRequest) -> HttpResponse:
-    """One's own links, and for owners everyone's, the newest first."""
+    """List one's own links, or for owners all links, newest first."""
     page = Paginator(visible(request).select_related("made_by", "project__organisation"), ROWS)
     context = {"page": page.get_page(request.GET.get("page")), "everyone": request.role.covers(Action.MANAGE)}
     return render(request, "sharing/shares.html", context)
@@ -43,7 +43,7 @@ def visible(request: ProjectRequest) -> Any:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def share_new(request: ProjectRequest) -> HttpResponse:
-    """`?of=` is the address of the page to share. The answer to the form shows the link, this once."""
+    """Create a link; `?of=` is the URL of the page to share. The response shows the link, only this once."""
     told = request.POST.get("of") or request.GET.get("of", "")
     wanted = page_at(request, told)
     if wanted is None:
@@ -63,16 +63,16 @@ def share_new(request: ProjectRequest) -> HttpResponse:
 
 
 def address_of(request: Any, secret: str) -> str:
-    """The whole link, as whoever it is sent to opens it."""
+    """Return the whole URL for recipients."""
     address: str = request.build_absolute_uri(reverse("shared", args=[secret]))
     return address
 
 
 def page_at(request: ProjectRequest, told: str) -> SharedPage | None:
-    """The page of this project at an address, if it is there and can be shared."""
+    """Return the page of this project at a URL, if it exists and can be shared."""
     try:
         parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
-    except ValueError:  # of brackets that are no address
+    except ValueError:  # for brackets in an invalid URL
         return None
     if parts.scheme or parts.netloc or not parts.path.startswith(team):
         return None

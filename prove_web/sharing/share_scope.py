@@ -1,4 +1,4 @@
-"""What a link shows: one page of a project, and the parts of it that the page itself asks for."""
+"""Scope of a share link: one page of a project, and the parts that the page itself requests."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PARTS = {
     Share.Kind.TRAJECTORY: frozenset({"trajectory-tokens"}),
     Share.Kind.ROLLOUT: frozenset({"rollout-tokens"}),
 }
-# What a visitor may ask of the address of a page; all that could lead elsewhere stays as it was shared.
+# Query parameters that a visitor may set; all that could lead elsewhere stay as shared.
 LOOKING = frozenset({"part", "sort", "names", "from", "to", "points", "source", "after"})
-COMPARING = frozenset({"base", "metric", "axis", "band", "group", "all", "by", "tools"})  # of the runs that are there
+COMPARING = frozenset({"base", "metric", "axis", "band", "group", "all", "by", "tools"})  # of the compared runs
 ASKED_FOR = frozenset({"", "curves", "finals", "tools"})  # parts of a page; others choose among things of the project
 MOST_RUNS = 100  # of a comparison
 
 
 @dataclass(frozen=True)
 class SharedPage:
-    """A page that can be shared: `path` is its address beneath the project's."""
+    """A page that can be shared: `path` is its path below the project."""
 
     kind: Share.Kind
     path: str
@@ -44,7 +44,7 @@ class SharedPage:
 
 
 def resolve_page(project: Project, path: str, query: str) -> SharedPage | None:
-    """The page at an address of a project; None where there is none that can be shared."""
+    """Return the page at a path of a project; None if there is none that can be shared."""
     match = match_of(project, path)
     if match is None:
         return None
@@ -53,7 +53,7 @@ def resolve_page(project: Project, path: str, query: str) -> SharedPage | None:
 
 
 def match_of(project: Project, path: str) -> ResolverMatch | None:
-    """What answers at an address beneath the project's; None for all that does not merely show something."""
+    """Return the match of a path below the project; None unless it is a read-only page."""
     try:
         match = resolve(f"{project.get_absolute_url()}{path}")
     except Resolver404:
@@ -76,25 +76,25 @@ def title_of(kind: Share.Kind, match: ResolverMatch, query: str) -> str:
 
 
 def compared(query: str) -> list[int]:
-    """The numbers of the runs that the address of a comparison names."""
+    """Return the numbers of the runs in the query of a comparison."""
     named = [word for text in QueryDict(query).getlist("run") for word in text.replace(",", " ").split()]
     return [int(word) for word in named if word.isascii() and word.isdecimal() and len(word) < 10][:MOST_RUNS]
 
 
 def part_of(address: str) -> str:
-    """The part of a page that an address asks for; "" for the page."""
+    """Return the part of a page that a URL requests; "" for the page."""
     return parse_qs(address.partition("?")[2]).get("part", [""])[-1]
 
 
 class Reach:
-    """What a link reaches, and under which addresses: `base` is that of the link itself."""
+    """Reach of a link and its URLs: `base` is the URL of the link itself."""
 
     def __init__(self, share: Share, secret: str):
         self.share, self.base = share, reverse("shared", args=[secret])
         self.team = share.project.get_absolute_url()
 
     def match(self, path: str) -> ResolverMatch | None:
-        """What answers at an address beneath the project's, if the link reaches it."""
+        """Return the match of a path below the project, if the link reaches it."""
         share, found = self.share, match_of(self.share.project, path)
         if found is None or path == share.path:
             return found
@@ -107,7 +107,7 @@ class Reach:
         return found if inside else None
 
     def address(self, told: str) -> str | None:
-        """An address of the team's pages as the visitor has it; None for what the link does not reach."""
+        """Return the visitor's URL for one of the team's pages; None if the link does not reach it."""
         if part_of(told) not in ASKED_FOR:
             return None
         if told.startswith((self.base, "?")):
@@ -120,18 +120,18 @@ class Reach:
         return f"{self.base}{'' if path == self.share.path else path}{mark}{query}"
 
     def query(self, asked: QueryDict) -> QueryDict:
-        """The view as it was shared, with what a visitor may ask of it."""
+        """Return the shared query, with the parameters that a visitor may set."""
         comparison = self.share.kind == Share.Kind.COMPARISON
         merged = QueryDict(self.share.query, mutable=True)
         for name in (LOOKING | COMPARING if comparison else LOOKING) & asked.keys():
             merged.setlist(name, asked.getlist(name))
         if not comparison:
-            merged["base"] = "none"  # a run that it is measured against is another thing
+            merged["base"] = "none"  # its baseline is another run, which is not shared
         merged._mutable = False
         return merged
 
     def runs(self) -> Sequence[Any]:
-        """The runs that are shown, whose curves may be followed."""
+        """Return the runs on the page, whose charts may be followed."""
         share = self.share
         if share.kind == Share.Kind.COMPARISON:
             numbers = compared(share.query)

@@ -1,4 +1,4 @@
-"""Into the bin and out of it again: runs, data sets and projects."""
+"""Soft deletion: runs, datasets and projects are moved to the trash and restored."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .models import Deletion
 
 Thing = Run | Dataset | Project
 KINDS = {Run: Deletion.Kind.RUN, Dataset: Deletion.Kind.DATASET, Project: Deletion.Kind.PROJECT}
-MOST_TOLD = 5  # of what stands in the way
-MOST_ALERTS = 500  # whose notifications are taken back
+MOST_TOLD = 5  # reasons that are listed
+MOST_ALERTS = 500  # whose notifications are removed
 
 
 class InUse(Exception):
-    """What is to be deleted is needed; the message says by what, and what to do."""
+    """Error if something is still needed; the message says by what, and what to do."""
 
 
 class TooLate(Exception):
-    """What is to be restored is being removed for good."""
+    """Error if something can no longer be restored, because it is being purged."""
 
 
 @transaction.atomic
 def delete(thing: Thing, user: User) -> Deletion:
-    """Put it into the bin, from where it can be restored for a while; where it is already, it stays. Raises InUse."""
+    """Move it to the trash, from which it can be restored for a while; no change if it is there. Raises InUse."""
     project = project_of(thing)
     hold(project.pk)  # nothing is launched with it meanwhile
     if already := Deletion.objects.waiting().filter(**key_of(thing)).first():
@@ -56,7 +56,7 @@ def delete(thing: Thing, user: User) -> Deletion:
 
 @transaction.atomic
 def restore(deletion: Deletion) -> Thing:
-    """Take it out of the bin, as it was; to do that twice is to do it once. Raises TooLate."""
+    """Restore it from the trash, unchanged; a second call has no effect. Raises TooLate."""
     hold(deletion.project_id)
     found = thing_of(deletion)
     if found and not found.deleted_at:
@@ -70,20 +70,20 @@ def restore(deletion: Deletion) -> Thing:
 
 
 def forget(thing: Thing) -> None:
-    """Tell nobody of it any more; who restores it finds the notifications gone, of which each was told once."""
+    """Remove the notifications about it; they do not return with a restore, because each is sent only once."""
     if isinstance(thing, Project):
-        return  # they are told only of projects that are there
+        return  # notifications are shown only for existing projects
     places = (thing.get_absolute_url(), thing.job.get_absolute_url())
     about = Q(url__startswith=places[0]) | Q(url__startswith=places[1])
     if isinstance(thing, Run):
         about |= Q(url__in=[reverse("alert", args=[*thing.project.path, key]) for key in alerts_of(thing)])
     if isinstance(thing, Dataset):
-        about |= Q(text__endswith=f"on your data set “{thing}”")  # that a queue has verdicts
+        about |= Q(text__endswith=f"on your data set “{thing}”")  # of verdicts in a queue
     Notification.objects.filter(about, project=thing.project).delete()
 
 
 def alerts_of(run: Run) -> list[int]:
-    """The newest alerts of a run, by key."""
+    """Return the ids of a run's newest alerts."""
     return list(run.alerts.order_by("-pk").values_list("pk", flat=True)[:MOST_ALERTS])
 
 
@@ -97,7 +97,7 @@ def key_of(thing: Thing) -> dict[str, Any]:
 
 
 def thing_of(deletion: Deletion) -> Thing | None:
-    """What was deleted; None when it is gone for good."""
+    """Return what was deleted; None after its purge."""
     if deletion.kind == Deletion.Kind.PROJECT:
         return Project.everything.select_related("organisation").filter(pk=deletion.project_id).first()
     table: Any = Run if deletion.kind == Deletion.Kind.RUN else Dataset
@@ -106,18 +106,18 @@ def thing_of(deletion: Deletion) -> Thing | None:
 
 
 def stays(deletion: Deletion) -> bool:
-    """Whether it is a data set that runs used, of which some are not gone for good: it waits for the last of them."""
+    """Return whether it is a dataset with runs that are not purged yet: its purge waits for the last of them."""
     runs = Run.everything.filter(project=deletion.project_id, dataset__number=deletion.number)
     return deletion.kind == Deletion.Kind.DATASET and runs.exists()
 
 
 def needed_by(thing: Thing) -> Iterator[str]:
-    """What is at work on a thing or waits for it, each in words with what to do."""
+    """Yield what uses a thing or waits for it, in words with what to do."""
     if isinstance(thing, Project):
         for job in thing.jobs.exclude(state__in=ENDED):
             yield f"“{job.title}” is {job.get_state_display().lower()}, stop it first"
         return
-    if not (job := Job.objects.get(pk=thing.job_id)).ended:  # as it is now: somebody may have resumed it
+    if not (job := Job.objects.get(pk=thing.job_id)).ended:  # reloaded, because it may have been resumed
         yield f"it is {job.get_state_display().lower()}, stop it first"
     yield from (needs_run if isinstance(thing, Run) else needs_dataset)(thing)
 
@@ -146,5 +146,5 @@ def needs_dataset(dataset: Dataset) -> Iterator[str]:
 
 
 def making(project: Project) -> Any:
-    """The data sets that are being made."""
+    """Return the datasets in creation."""
     return Dataset.objects.filter(project=project).exclude(job__state__in=ENDED)

@@ -1,4 +1,4 @@
-"""The hourly task that removes for good what was in the bin for long enough, and what machines left half-sent."""
+"""Hourly task that purges the trash and the incomplete uploads of enrolled machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import django
 from django.apps import apps
 from redis.exceptions import LockError
 
-if not apps.ready:  # a Celery process; a page's process is set up already
+if not apps.ready:  # a Celery process; in a web process it is set up already
     django.setup()
 
 from django.db import close_old_connections
@@ -24,7 +24,7 @@ LOCK, LOCK_SECONDS = "prove:purge", 6 * 3600
 
 @app.task(name="prove_web.sharing.purge")
 def purge() -> None:
-    """One pass, one at a time."""
+    """Run one pass, never two at the same time."""
     close_old_connections()
     lock = message_broker.broker().lock(LOCK, timeout=LOCK_SECONDS, blocking=False)
     if lock.acquire():

@@ -1,4 +1,4 @@
-"""Pages about what is deleted: the button that does it, the bin, and out of it again."""
+"""Pages of deletion: the delete buttons, the trash, and restoring."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dataset_delete(request: ProjectRequest, dataset: int) -> HttpResponse:
 
 
 def deleted(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
-    """To the list, with an Undo; or back to the thing, which says what needs it."""
+    """Delete and redirect to the list, with an undo button; or back to the page, with what still needs it."""
     path = request.project.path
     thing.project = request.project
     try:
@@ -54,7 +54,7 @@ def deleted(request: ProjectRequest, thing: Thing, back: str) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_GET
 def bin_page(request: ProjectRequest) -> HttpResponse:
-    """What was deleted of the project, the newest first, and until when it can be restored."""
+    """List what was deleted in the project, newest first, and until when it can be restored."""
     rows = request.project.deletions.waiting().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
     return render(request, "sharing/bin.html", listed(request, rows))
 
@@ -84,7 +84,7 @@ def restored(request: Any, deletion: Deletion, back: str, path: tuple[str, ...])
 @in_project(Action.MANAGE)
 @require_http_methods(["GET", "POST"])
 def project_delete(request: ProjectRequest) -> HttpResponse:
-    """Asks for the project's name, since all that is in it goes with it."""
+    """Ask for the project's name, since everything in it is deleted too."""
     project, typed = request.project, request.POST.get("name", "")
     fault = ""
     if request.method == "POST":
@@ -104,7 +104,7 @@ def project_delete(request: ProjectRequest) -> HttpResponse:
 
 
 def counts(project: Any) -> list[tuple[int, str]]:
-    """What goes with a project."""
+    """Return the counts of what is deleted with a project."""
     return [
         (project.runs.count(), "run"),
         (project.datasets.count(), "dataset"),

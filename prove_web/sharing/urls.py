@@ -1,4 +1,4 @@
-"""The addresses of share links and of what is deleted: beneath a project, of a team, and for whoever has a link."""
+"""URLs of share links and of the trash: below a project, of a team, and for anyone with a link."""
 
 from __future__ import annotations
 

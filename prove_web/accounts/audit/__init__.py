@@ -1,8 +1,8 @@
-"""Who did what in a team: an entry for each launch, stop, label, deletion, change of role, invitation and token.
+"""Audit log of a team: an entry for each launch, stop, label, deletion, role change, invitation and token.
 
-Changes of the models in registry.py are noted by themselves, by django-auditlog. For what is no such change there is
-`note`. The actor, the request's number and the address it came from are those of the request at hand; `acting` says
-otherwise. What is written with a query of its own (`update`, `bulk_create`) is not seen, and takes a `note`.
+Changes of the models in registry.py are logged automatically, by django-auditlog. For other actions there is `note`.
+The actor, the request id and the IP address are those of the current request, unless `acting` overrides them. Direct
+queries (`update`, `bulk_create`) are not detected, and need a `note`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from auditlog import get_logentry_model
 
 from .actor import ACTING, Acting
 
-NOTED = 3  # auditlog's number for what changes no row that it watches
+NOTED = 3  # auditlog's number for an action without a change of a registered row
 
 
 def note(actor: Any, action: str, subject: Any, organisation: Any, **details: Any) -> None:
-    """Write down that a person did something to a thing, in one word such as "stopped"; at most one query.
+    """Log that a user did something to a thing, as one word such as "stopped"; at most one query.
 
-    `actor` None means whoever the request at hand is of. `details` are plain values, and hold no secrets; those that
-    are pairs, (before, after), are shown as changes.
+    `actor` None means the user of the current request. `details` are plain values without secrets; those that are
+    pairs, (before, after), are shown as changes.
     """
     changes = {name: list(each) for name, each in details.items() if isinstance(each, tuple) and len(each) == 2}
     rest = {name: each for name, each in details.items() if name not in changes}
@@ -34,7 +34,7 @@ def note(actor: Any, action: str, subject: Any, organisation: Any, **details: An
 
 @contextmanager
 def acting(actor: Any = None, **details: Any) -> Iterator[None]:
-    """What is noted in here is the doing of this person, and has these details beside those around it."""
+    """Log what happens inside as an action of this user, with these details in addition to the outer ones."""
     around = ACTING.get()
     token = ACTING.set(Acting(actor or around.actor, {**around.details, **details}))
     try:

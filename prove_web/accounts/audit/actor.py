@@ -1,4 +1,4 @@
-"""Who acts at the moment, in which request and from where."""
+"""Current actor, with the request and its origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prove_web.operations.context import present
 
 @dataclass(frozen=True)
 class Acting:
-    """A person who is not the request's, and what there is to say of all they do."""
+    """An actor other than the request's user, and details for all of their entries."""
 
     actor: Any = None
     details: dict[str, Any] = field(default_factory=dict)
@@ -23,7 +23,7 @@ ACTING: ContextVar[Acting] = ContextVar("acting", default=NOBODY_ELSE)
 
 
 def facts() -> dict[str, Any]:
-    """The fields of an entry that say who, in which request and from where; for a program of the site nothing."""
+    """Return the fields of an entry for actor, request and origin; empty ones for an action of the site itself."""
     request, told = present(), ACTING.get()
     actor = told.actor or getattr(request, "user", None)
     known = getattr(actor, "pk", None) is not None
@@ -37,7 +37,7 @@ def facts() -> dict[str, Any]:
 
 
 def address(text: str) -> str | None:
-    """An IP address; on a socket file there is none."""
+    """Parse an IP address; None for a socket file."""
     try:
         return str(ip_address(text))
     except ValueError:

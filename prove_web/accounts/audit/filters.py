@@ -1,4 +1,4 @@
-"""The entries of one team, narrowed by person, deed, project and date, and as lines of a file."""
+"""Filters of a team's audit log by user, action, project and date, and its export as CSV."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DATE = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
 class Narrow(forms.Form):
-    """Which entries are meant; what is left empty narrows nothing, and dates are whole days in UTC."""
+    """Filter of entries; empty fields filter nothing, and dates are whole days in UTC."""
 
     person = forms.ChoiceField(required=False)
     did = forms.ChoiceField(label="Action", required=False)
@@ -51,7 +51,7 @@ class Narrow(forms.Form):
         self.fields["did"].choices = [("", "Any"), *((one, one.capitalize()) for one in deeds)]
 
     def rows(self) -> QuerySet[Entry]:
-        """Newest first. A field with a fault narrows nothing, and says so beside itself."""
+        """Return the entries, newest first. A field with an error filters nothing, and shows the error."""
         self.full_clean()
         rows, given = self.entries, self.cleaned_data
         if person := given.get("person"):
@@ -68,7 +68,7 @@ class Narrow(forms.Form):
 
 
 def people(entries: QuerySet[Entry]) -> Iterator[tuple[str, str]]:
-    """Who has done anything here, members or not any more, and the site itself."""
+    """Yield everyone with an entry here, including former members, and the site itself."""
     known = User.objects.filter(pk__in=entries.order_by().values("actor")).order_by("username")
     yield from ((str(each.pk), each.get_full_name() or each.username) for each in known)
     yield "site", "The site"
@@ -85,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Line:
-    """An entry as it is shown."""
+    """An entry for display."""
 
     entry: Entry
     who: str
@@ -96,7 +96,7 @@ class Line:
 
 def line(entry: Entry) -> Line:
     told = (entry.changes or {}).items()
-    named_so = Change("name", "", entry.object_repr)  # which is said already
+    named_so = Change("name", "", entry.object_repr)  # which the entry already says
     pairs = (Change(named(name), text(values[0]), text(values[1])) for name, values in sorted(told))
     changes = tuple(one for one in pairs if one.before != one.after and one != named_so)
     details = tuple((named(name), text(value)) for name, value in (entry.additional_data or {}).items())
@@ -105,7 +105,7 @@ def line(entry: Entry) -> Line:
 
 
 def kind(entry: Entry) -> str:
-    """What sort of thing it is about, in words."""
+    """Return the type of the entry's subject in words."""
     model = entry.content_type.model_class()
     name = str(model._meta.verbose_name if model else entry.content_type.model)
     return OF_ONESELF.get(entry.did) or KINDS.get(name, name)
@@ -116,7 +116,7 @@ def named(name: str) -> str:
 
 
 def text(value: Any) -> str:
-    """A value in words; nothing for what is empty."""
+    """Return a value in words; "" for an empty one."""
     if value in (None, "", [], {}, "None"):
         return ""
     if isinstance(value, bool):
@@ -127,7 +127,7 @@ def text(value: Any) -> str:
 
 
 def as_csv(rows: QuerySet[Entry]) -> Iterator[bytes]:
-    """A table with a head, newest first, read some rows at a time, each stretch after the last."""
+    """Yield a CSV with a header, newest first, read in batches by key."""
     writer = csv.writer(Echo())
     yield writer.writerow(COLUMNS)
     last = None
@@ -137,7 +137,7 @@ def as_csv(rows: QuerySet[Entry]) -> Iterator[bytes]:
 
 
 class Echo:
-    """A file that gives back what is written to it."""
+    """File object that returns what is written to it."""
 
     def write(self, piece: str) -> bytes:
         return piece.encode()

@@ -1,4 +1,4 @@
-"""One entry of the audit log."""
+"""Entries of the audit log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LONGEST = 1000  # characters of a value, before and after
 
 
 class EntryManager(LogEntryManager):
-    """Writes an entry with the team that it belongs to; what belongs to none is not noted."""
+    """Manager that writes an entry with its team; actions outside any team are not logged."""
 
     def log_create(self, instance: Any, force_log: bool = False, **given: Any) -> Any:
-        from .registry import REMOVED, did, place  # which registers models, and so comes after them
+        from .registry import REMOVED, did, place  # it registers models, so it is imported after them
 
         where = place(instance, given.pop("organisation", None))
         if where is None:
@@ -29,10 +29,10 @@ class EntryManager(LogEntryManager):
 
 
 class Entry(AbstractLogEntry):
-    """Somebody did something in a team: what, to which thing, and what of it changed.
+    """An action in a team: what was done to which thing, and what changed.
 
-    `did` is the deed in a word or few; `changes` has before and after by field. Team and project are held to by
-    number alone, so that an entry outlives its project.
+    `did` is the action in a word or few; `changes` has before and after by field. Team and project are referenced by
+    number only, so that an entry outlives its project.
     """
 
     organisation = models.ForeignKey("accounts.Organisation", models.DO_NOTHING, db_constraint=False, related_name="+")
@@ -51,6 +51,6 @@ class Entry(AbstractLogEntry):
 
 
 def short(value: Any) -> Any:
-    """A value that is stored: long text is cut."""
+    """Return a value for storage: long text is cut."""
     text = value if isinstance(value, str) else str(value)
     return value if len(text) <= LONGEST else f"{text[:LONGEST]}…"

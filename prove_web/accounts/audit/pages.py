@@ -1,4 +1,4 @@
-"""The audit log as its team's owners read it."""
+"""Audit log page for the owners of a team."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PER_PAGE = 50
 @in_organisation(Action.MANAGE)
 @require_GET
 def audit(request: Any) -> HttpResponse:
-    """A page of entries, newest first."""
+    """Show a page of entries, newest first."""
     form = Narrow(request.GET, request.organisation)
     page = Paginator(form.rows(), PER_PAGE).get_page(request.GET.get("page"))
     narrowed = any(form.cleaned_data.values())
@@ -29,7 +29,7 @@ def audit(request: Any) -> HttpResponse:
 @in_organisation(Action.MANAGE)
 @require_GET
 def export(request: Any) -> StreamingHttpResponse:
-    """The same entries, all of them, as CSV."""
+    """Export all matching entries as CSV."""
     rows = Narrow(request.GET, request.organisation).rows()
     headers = {"Content-Disposition": f'attachment; filename="audit-{request.organisation.slug}.csv"'}
     return StreamingHttpResponse(as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,4 +1,4 @@
-"""Whose changes are noted by themselves: the models, the fields that are told, and the words for what was done."""
+"""Registry of the audited models: their logged fields, and the words for actions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MADE, CHANGED, REMOVED = 0, 1, 2  # auditlog's numbers
 
 @dataclass(frozen=True)
 class Watched:
-    """A model: the fields that are told, none of them a secret; the way to its project or team; the words.
+    """An audited model: the fields to log, none of them a secret; the path to its project or team; the words.
 
-    One without fields is not watched: it only says where a `note` of such a thing belongs.
+    A model without fields is not audited: its entry only says where a `note` of such a thing belongs.
     """
 
     fields: str
@@ -29,7 +29,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an entry belongs, by number, and the address of its thing."""
+    """The team and project of an entry, by number, and the URL of its subject."""
 
     organisation: int
     project: int | None
@@ -61,7 +61,7 @@ MODELS = {
     "alerts.Rule": Watched("name metric comparison aggregate over threshold kind tag enabled removed_at"),
     "alerts.Webhook": Watched("name format enabled removed_at", made="added"),
 }
-# What it is called when a moment is set, and when it is taken away again.
+# Words for setting a time, and for clearing it.
 MOMENTS = {
     "deleted_at": ("deleted", "restored"),
     "archived_at": ("archived", "unarchived"),
@@ -73,7 +73,7 @@ MOMENTS = {
 
 
 def watch() -> None:
-    """Have auditlog note every change of these; called once, when all models are there."""
+    """Register these models with auditlog; called once, when all models are loaded."""
     for label, each in MODELS.items():
         if fields := each.fields.split():
             auditlog.register(apps.get_model(label), include_fields=fields)
@@ -84,7 +84,7 @@ def of(instance: Any) -> Watched:
 
 
 def did(instance: Any, action: int, changes: dict[str, Any], actor: int | None) -> str:
-    """The deed in words."""
+    """Return the action in words."""
     words = of(instance)
     if instance._meta.label == "accounts.Membership" and instance.user_id == actor:
         return {MADE: "joined", REMOVED: "left"}.get(action, words.changed)
@@ -97,7 +97,7 @@ def did(instance: Any, action: int, changes: dict[str, Any], actor: int | None) 
 
 
 def place(instance: Any, organisation: Any = None) -> Place | None:
-    """Where this belongs, found by its way unless it is told; None for what is gone or belongs to no team."""
+    """Return where an entry belongs, by the model's path unless given; None without a team."""
     try:
         end = follow(instance, of(instance).way)
         url = instance.get_absolute_url() if hasattr(instance, "get_absolute_url") else ""
@@ -109,7 +109,7 @@ def place(instance: Any, organisation: Any = None) -> Place | None:
 
 
 def follow(instance: Any, way: str) -> Any:
-    """What lies at the end of a way of attributes; the way of what is not watched is `project`, where it has one."""
+    """Follow a path of attributes; that of a model that is not audited is `project`, if it has one."""
     for step in filter(None, way.split(".")):
         instance = getattr(instance, step)
     return instance

@@ -1,4 +1,4 @@
-"""What commands name: a project by its address, a person by their name; and settings as NAME=VALUE."""
+"""Command line arguments: a project by its URL path, a person by name, and settings as NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prove_web.accounts.roles import Action, Role
 
 
 def project_named(name: str) -> Project:
-    """`organisation/project`. Raises CommandError."""
+    """Return the project `organisation/project`. Raises CommandError."""
     organisation, _, project = name.partition("/")
     rows = Project.objects.select_related("organisation").filter(deleted_at=None)
     found: Project | None = rows.filter(slug=project, organisation__slug=organisation).first()
@@ -24,7 +24,7 @@ def project_named(name: str) -> Project:
 
 
 def person_named(name: str, action: Action, organisation: Organisation) -> User:
-    """Somebody who may do this in the organisation. Raises CommandError."""
+    """Return a user who may do this in the organisation. Raises CommandError."""
     found = find(name)
     role = organisation.memberships.filter(user=found).first() if found else None
     if found is None or role is None:
@@ -35,7 +35,7 @@ def person_named(name: str, action: Action, organisation: Organisation) -> User:
 
 
 def parse_settings(changes: Iterable[str]) -> dict[str, Any]:
-    """Settings as `learning_rate=1e-6`; a value that is no JSON is text. Raises CommandError."""
+    """Parse settings such as `learning_rate=1e-6`; a value that is not JSON is text. Raises CommandError."""
     found: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
@@ -49,5 +49,5 @@ def parse_settings(changes: Iterable[str]) -> dict[str, Any]:
 
 
 def format_errors(errors: Any) -> str:
-    """What a form found wrong, a line for each field."""
+    """Return the errors of a form, a line for each field."""
     return "\n".join(f"{name}: {' '.join(map(str, each))}" for name, each in errors.items())

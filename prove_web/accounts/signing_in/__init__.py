@@ -1,1 +1,1 @@
-"""Signing in: by password, with a second factor, by an identity of another site; django-allauth does it, we say how."""
+"""Sign-in by password, second factor or an identity provider, implemented by django-allauth and configured here."""

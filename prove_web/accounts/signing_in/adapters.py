@@ -1,4 +1,4 @@
-"""What allauth asks of us: nobody signs up without an invitation, and whose identity is whose account."""
+"""Adapters of allauth: no sign-up without an invitation, and the mapping of identities to accounts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..memberships import free_name
 from ..models import User
 
 BACKEND = "prove_web.accounts.backends.NameOrAddress"
-INVITED = "invitation"  # where a session keeps the link by which somebody came
+INVITED = "invitation"  # session key of the invitation link that the user followed
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts are made by owners and by invitations alone."""
+    """Adapter by which only owners and invitations create accounts."""
 
     def is_open_for_signup(self, request: Any) -> bool:
         return False
@@ -36,7 +36,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 class IdentityAdapter(DefaultSocialAccountAdapter):
-    """An identity of another site opens the account of its verified e-mail address, or one by an invitation."""
+    """Adapter by which an external identity opens the account of its verified e-mail address, or one by invitation."""
 
     def pre_social_login(self, request: Any, sociallogin: Any) -> None:
         told = sociallogin.account.extra_data
@@ -49,7 +49,7 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(refused(request, "unverified"))
 
     def authenticate_by_email(self, sociallogin: Any) -> Any:
-        """Only what is said to be verified is: some sites send it as a word, and "false" is one, too."""
+        """Accept only verified addresses: some sites send a string, and "false" is truthy."""
         for address in sociallogin.email_addresses:
             address.verified = address.verified in (True, "true")
         return super().authenticate_by_email(sociallogin)
@@ -79,5 +79,5 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
 
 
 def refused(request: Any, why: str, email: str = "") -> HttpResponse:
-    """The page that says why an identity opens nothing here."""
+    """Render the page that says why an identity opens no account here."""
     return render(request, "accounts/identity_refused.html", {"why": why, "email": email}, status=403)

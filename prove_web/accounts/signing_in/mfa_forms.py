@@ -1,4 +1,4 @@
-"""The forms that take a code of the second factor: wrong ones are counted with the wrong passwords of the account."""
+"""Forms for a code of the second factor: wrong codes count together with the account's wrong passwords."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def code_field(told: str) -> forms.CharField:
 
 
 def counted(user: User, look: Callable[[], str]) -> str:
-    """The code, which is looked at only while the account is not locked. Raises ValidationError."""
+    """Return the code, which is checked only while the account is not locked. Raises ValidationError."""
     name = {"username": user.username}
     if not AxesProxyHandler.is_allowed(context.request, name):
         raise forms.ValidationError("Too many wrong passwords or codes. Wait 15 minutes and try again.")
@@ -36,7 +36,7 @@ def counted(user: User, look: Callable[[], str]) -> str:
 
 
 class Authenticate(AuthenticateForm):
-    """The second step of signing in."""
+    """Second step of signing in."""
 
     code = code_field(EITHER)
 
@@ -45,7 +45,7 @@ class Authenticate(AuthenticateForm):
 
 
 class Reauthenticate(ReauthenticateForm):
-    """That it is still you, before the second factor is changed."""
+    """Confirmation of the user's identity before the second factor is changed."""
 
     code = code_field(EITHER)
 
@@ -54,7 +54,7 @@ class Reauthenticate(ReauthenticateForm):
 
 
 class Activate(ActivateTOTPForm):
-    """That the authenticator app has understood the secret."""
+    """Confirmation that the authenticator app has the secret."""
 
     code = code_field("The six digits shown in the app.")
 

@@ -1,4 +1,4 @@
-"""The one site that people may sign in by (OpenID Connect), as the environment names it."""
+"""OpenID Connect provider for signing in, configured by the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ ID = "oidc"
 
 
 def providers() -> dict[str, Any]:
-    """allauth's SOCIALACCOUNT_PROVIDERS; empty without PROVE_OIDC_URL. Raises ImproperlyConfigured for half of it."""
+    """Return allauth's SOCIALACCOUNT_PROVIDERS; empty without PROVE_OIDC_URL.
+
+    Raises ImproperlyConfigured if incomplete.
+    """
     url, client = envstr("PROVE_OIDC_URL", ""), envstr("PROVE_OIDC_CLIENT_ID", "")
     if not url:
         return {}

@@ -1,4 +1,4 @@
-"""The pages of one's own account: signing in, the password, the second factor, identities of other sites."""
+"""Pages of one's own account: sign-in, password, second factor, external identities."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .oidc import ID, PROVIDER
 from .sessions import end, note, places
 from .signals import tell
 
-ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another page began
+ELSEWHERE = ("cross-site", "same-site")  # browsers' values for a request started by another page
 
 
 class SignInPage(LoginView):
-    """By user name or e-mail address, and after it the second factor of who has one."""
+    """Sign-in by user name or e-mail address, followed by the second factor if there is one."""
 
     template_name = "accounts/sign_in.html"
     authentication_form = SignIn
@@ -45,7 +45,7 @@ class SignInPage(LoginView):
 
 
 class PasswordPage(PasswordChangeView):
-    """The old password is asked for where there is one; with a new one, all other browsers are signed out."""
+    """Change of password; it requires the old one if there is one, and signs out all other browsers."""
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("password-changed")
@@ -62,7 +62,7 @@ class PasswordPage(PasswordChangeView):
 
 
 def other_site(after: str = "", **more: str) -> dict[str, str] | None:
-    """Name and address of the other site that one may sign in by; None where the operator names none."""
+    """Return name and URL of the identity provider for signing in; None if the operator configured none."""
     apps = settings.SOCIALACCOUNT_PROVIDERS.get(PROVIDER, {}).get("APPS", [])
     if not apps:
         return None
@@ -73,7 +73,7 @@ def other_site(after: str = "", **more: str) -> dict[str, str] | None:
 @signed_in
 @require_GET
 def account(request: Any) -> HttpResponse:
-    """What one signs in with."""
+    """Show the user's ways to sign in."""
     found = list(Authenticator.objects.filter(user=request.user).order_by("pk"))
     codes = next((each for each in found if each.type == Authenticator.Type.RECOVERY_CODES), None)
     context = {
@@ -90,7 +90,7 @@ def account(request: Any) -> HttpResponse:
 @signed_in
 @require_POST
 def identity_remove(request: Any) -> HttpResponse:
-    """Forget an identity of another site; the last way to sign in stays."""
+    """Disconnect an external identity, unless it is the only way to sign in."""
     number = request.POST.get("identity", "")
     known = number if number.isdecimal() and len(number) < 19 else 0
     found = get_object_or_404(SocialAccount, user=request.user, pk=known)
@@ -105,7 +105,7 @@ def identity_remove(request: Any) -> HttpResponse:
 
 
 def reached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A step of signing in by the other site, with a page for when that does not answer as such a site should."""
+    """Wrap a step of signing in by the identity provider, with an error page if the provider fails to answer."""
 
     @wraps(view)
     def tried(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -118,7 +118,7 @@ def reached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def from_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """An identity is connected by our own button: a page of others must not connect one of theirs."""
+    """Allow connecting an identity only from our own button: another site's page must not connect its own."""
 
     @wraps(view)
     def looked(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -138,6 +138,6 @@ begin, back = reached(from_here(oidc.login)), reached(oidc.callback)
 @anyone
 @require_GET
 def cancelled(request: HttpRequest) -> HttpResponse:
-    """Where the other site leads back to when one changes one's mind there."""
+    """Handle the return from the identity provider after a cancelled sign-in."""
     messages.info(request, "Sign-in was cancelled at the identity provider.")
     return redirect("account" if request.user.is_authenticated else "sign-in")

@@ -1,4 +1,4 @@
-"""Where a person is signed in: noted at sign-in and every ten minutes, listed, and ended by them."""
+"""Browsers in which a user is signed in: recorded at sign-in and every ten minutes, listed, and signed out."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from ..audit.actor import address
 from ..models import User
 from .signals import tell
 
-EVERY = timedelta(minutes=10)  # so exact is when one was last seen
-MOST_KNOWN = 10_000  # sessions that a process remembers having noted
+EVERY = timedelta(minutes=10)  # precision of the last time
+MOST_KNOWN = 10_000  # sessions that a process remembers as recorded
 MOST_LISTED = 100
-NOWHERE = "0.0.0.0"  # the address of who comes over a socket file
+NOWHERE = "0.0.0.0"  # address of a client on a socket file
 BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     *(("Windows", "Windows"), ("Android", "Android"), ("iPhone", "an iPhone"), ("iPad", "an iPad")),
     *(("Mac OS X", "a Mac"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
 )
-METHODS_KEY = "account_authentication_methods"  # of a session, where allauth writes how it was begun
+METHODS_KEY = "account_authentication_methods"  # session key for allauth's methods of the sign-in
 
 
 class Noted:
-    """The sessions that this process noted a short while ago."""
+    """Sessions that this process recorded recently."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.at: OrderedDict[str, float] = OrderedDict()
 
     def due(self, key: str) -> bool:
-        """Whether to note a session now; then it is not due again for a while."""
+        """Return whether to record a session now; after that it is not due for a while."""
         now = time.monotonic()
         with self.lock:
             if now - self.at.get(key, -EVERY.total_seconds()) < EVERY.total_seconds():
@@ -59,7 +59,7 @@ noted = Noted()
 
 
 def seen(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """The middleware that notes who is at the site."""
+    """Return middleware that records the sessions of users."""
 
     def look(request: Any) -> HttpResponse:
         key = request.session.session_key
@@ -82,7 +82,7 @@ def note(request: Any, user: User) -> None:
 
 @receiver(user_logged_in)
 def signed_in(request: Any, user: User, **rest: Any) -> None:
-    """Owners of each of the person's teams read it in the audit log; a program that signs somebody in is no browser."""
+    """Log a sign-in for owners of the user's teams; a program that signs somebody in counts as no browser."""
     if request is None or not request.session.session_key:
         return
     noted.due(request.session.session_key)
@@ -92,7 +92,7 @@ def signed_in(request: Any, user: User, **rest: Any) -> None:
 
 
 def how(records: Iterable[dict[str, Any]]) -> str:
-    """The steps of signing in, as allauth wrote them down, in words; it writes none for a password of our form."""
+    """Return the steps of signing in, in words, from allauth's record, which has none for a password of our form."""
     known = list(records)
     if any(one.get("passwordless") for one in known):
         return "passkey alone"
@@ -109,7 +109,7 @@ def signed_out(request: Any, user: User | None, **rest: Any) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """One browser in which somebody is signed in."""
+    """A browser in which a user is signed in."""
 
     session: UserSession
     device: str
@@ -121,7 +121,7 @@ class Place:
 
 
 def places(user: User, here: str | None) -> list[Place]:
-    """Where this person is signed in, this browser first and then whoever was seen last."""
+    """Return where this user is signed in: this browser first, then by last use."""
     found = list(UserSession.objects.filter(user=user).order_by("-last_seen_at")[:MOST_LISTED])
     keys = [one.session_key for one in found]
     open_ones = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
@@ -131,25 +131,25 @@ def places(user: User, here: str | None) -> list[Place]:
 
 
 def open_ones(keys: Iterable[str]) -> set[str]:
-    """Which of these sessions nobody has ended, and are not over."""
+    """Return those of these sessions that are neither ended nor expired."""
     rows = Session.objects.filter(session_key__in=set(keys), expire_date__gt=timezone.now())
     return set(rows.values_list("session_key", flat=True))
 
 
 def still_good(session: Session, user: User) -> bool:
-    """Whether it was begun with the password that the person has now."""
+    """Return whether the session was started with the user's current password."""
     return constant_time_compare(session.get_decoded().get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
 
 
 def device(agent: str) -> str:
-    """A browser and where it runs, in words."""
+    """Return a browser and its system in words."""
     browser = next((name for mark, name in BROWSERS if mark in agent), "Unknown client" if agent else "Unknown device")
     system = next((name for mark, name in SYSTEMS if mark in agent), "")
     return f"{browser} on {system}" if system else browser
 
 
 def end(user: User, here: str | None, only: str | None = None) -> int:
-    """Sign a person out everywhere but here, or in the one place that is named by its key; of how many."""
+    """Sign a user out everywhere but here, or in the one session of this id. Return how many sessions ended."""
     rows = UserSession.objects.filter(user=user).exclude(session_key=here or "")
     rows = rows.filter(pk=only) if only is not None else rows
     keys = list(rows.values_list("session_key", flat=True))

@@ -1,4 +1,4 @@
-"""What people change in how they sign in, written down for the owners of each of their teams."""
+"""Audit log entries for changes of sign-in settings, in each of the user's teams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def second_factor_off(user: User, authenticator: Authenticator, **rest: Any) -> 
 
 @receiver(user_locked_out)
 def locked(username: str, **rest: Any) -> None:
-    """Too many wrong passwords or codes. A single one is not told: the time it takes would tell who has an account."""
+    """Log a lockout after too many wrong passwords or codes.
+
+    A single failure is not logged: the time that takes would reveal who has an account.
+    """
     if user := User.objects.filter(username__iexact=username or "").first():
         for organisation in user.organisations.all():
             audit.note(None, "locked for a while", user, organisation)

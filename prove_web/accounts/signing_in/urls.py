@@ -1,4 +1,4 @@
-"""The addresses of signing in. Those of allauth keep its names, and only those are here that lead somewhere."""
+"""URLs of signing in. Those of allauth keep its names, and only reachable ones are included."""
 
 from allauth.account.views import reauthenticate
 from allauth.mfa.base import views as mfa

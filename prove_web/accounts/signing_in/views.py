@@ -1,4 +1,4 @@
-"""The page that lists where one is signed in, and signs one out there."""
+"""Pages of one's own account: its sessions, data export, account deletion, and passkey forms."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .signals import tell
 @never_cache
 @require_http_methods(["GET", "POST"])
 def sessions(request: Any) -> HttpResponse:
-    """`session` ends one of them, `others` all but the one at hand."""
+    """List sessions; `session` ends one of them, `others` all but the current one."""
     here, told = request.session.session_key, request.POST
     if request.method == "POST":
         one = told.get("session", "")
@@ -61,9 +61,9 @@ def sessions(request: Any) -> HttpResponse:
     return render(request, "accounts/sessions.html", {"places": places(request.user, here)})
 
 
-# What the site knows of a person, as one JSON file that they take along.
+# Data export: what the site knows of a user, as one JSON file.
 
-MOST = 10_000  # of each, the newest
+MOST = 10_000  # of each kind, the newest
 
 
 @signed_in
@@ -75,7 +75,7 @@ def account_data(request: Any) -> JsonResponse:
 
 
 def known_of(user: User) -> dict[str, Any]:
-    """No secret is among it, nor any hash of one; of what lies in projects, what the person may see at this moment."""
+    """Return the user's data, without secrets or hashes of them; from projects, only what the user may see now."""
     of, seen = {"user": user}, Project.objects.of(user)
     reviews = Review.objects.filter(reviewer=user, item__queue__project__in=seen)
     comments = Comment.objects.filter(author=user, trajectory__dataset__project__in=seen)
@@ -102,7 +102,7 @@ def rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
     return list(found.order_by("-pk").values(*fields)[:MOST])
 
 
-# The page on which one closes one's account.
+# Page that deletes one's account.
 
 
 @signed_in
@@ -110,7 +110,7 @@ def rows(found: QuerySet, *fields: str) -> list[dict[str, Any]]:
 @require_http_methods(["GET", "POST"])
 @reauthentication_required
 def account_close(request: Any) -> HttpResponse:
-    """Asks for the user name, since there is no way back."""
+    """Ask for the user name, since deletion is final."""
     user, typed = request.user, request.POST.get("typed", "").strip()
     kept = in_the_way(user)
     fault = ""
@@ -129,14 +129,14 @@ def account_close(request: Any) -> HttpResponse:
     return render(request, "accounts/account_close.html", context, status=422 if request.method == "POST" else 200)
 
 
-# The forms that take what a browser says of a passkey: whatever it sends, it is refused and breaks nothing.
+# Forms for passkey responses of browsers: malformed input is rejected without an error.
 
-# What the parser raises for what it does not expect, and what a signature by another key raises.
+# Raised by the parser for unexpected input, and for a signature by another key.
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, InvalidSignature)
 
 
 def sound(look: Callable[[], Any]) -> Any:
-    """What is made of it. Raises ValidationError."""
+    """Return the result of `look`. Raises ValidationError."""
     try:
         return look()
     except MALFORMED:
@@ -144,7 +144,7 @@ def sound(look: Callable[[], Any]) -> Any:
 
 
 class AddPasskey(AddWebAuthnForm):
-    """With `passwordless` the device keeps who it is for, and asks for a finger, a face or a PIN."""
+    """New passkey; with `passwordless` the device stores the account, and asks for a finger, a face or a PIN."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -167,7 +167,7 @@ class ReauthenticatePasskey(ReauthenticateWebAuthnForm):
 
 
 class SignInByPasskey(LoginWebAuthnForm):
-    """It names the account itself; that its person was there, the device has to have seen."""
+    """Sign-in by a passkey that names the account itself; the device must have verified the user."""
 
     def clean_credential(self) -> Any:
         found = sound(super().clean_credential)
@@ -178,7 +178,7 @@ class SignInByPasskey(LoginWebAuthnForm):
 
 
 class PasskeySignInPage(LoginWebAuthnView):
-    """GET gives what the browser asks a passkey for, POST signs in by what it said."""
+    """GET returns the browser's passkey options, POST signs in with the passkey's response."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
@@ -191,7 +191,7 @@ class PasskeySignInPage(LoginWebAuthnView):
         return redirect(f"{reverse('sign-in')}?{query}" if query else "sign-in")
 
     def after(self) -> str:
-        """Where one wanted to go, if that is a page of this site."""
+        """Return the requested page if it is one of this site."""
         told: str = self.request.POST.get("next", "")
         here = {self.request.get_host()}
         return told if url_has_allowed_host_and_scheme(told, here, self.request.is_secure()) else ""

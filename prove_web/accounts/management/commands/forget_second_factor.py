@@ -1,4 +1,4 @@
-"""Let somebody in again who lost both their authenticator app and their recovery codes."""
+"""Command that restores access for a user who lost both the authenticator app and the recovery codes."""
 
 from __future__ import annotations
 

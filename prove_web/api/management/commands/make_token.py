@@ -1,4 +1,4 @@
-"""A token for a program, made on the server itself."""
+"""Command that creates an API token on the server."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,7 @@ from prove_web.api.tokens import TooMany, issue
 
 
 class Command(BaseCommand):
-    """`manage.py make_token mary my-team --scope launch`: its text is printed once, and kept nowhere."""
+    """`manage.py make_token mary my-team --scope launch`: prints its text once; it is not stored."""
 
     help = "Create an API token for a team member and print it."
 

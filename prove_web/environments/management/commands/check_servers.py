@@ -1,4 +1,4 @@
-"""The laws of the servers, run one after the other; their results are what the catalogue shows."""
+"""Command that runs the invariant checks of servers one after another; the catalogue shows the results."""
 
 from argparse import ArgumentParser
 
@@ -9,7 +9,7 @@ from prove_web.environments.server_checks import create_check, run
 
 
 class Command(BaseCommand):
-    """`manage.py check_servers banking vehicle`: whether they keep their laws and replay; all without a name."""
+    """`manage.py check_servers banking vehicle`: whether they satisfy their invariants and replay; default: all."""
 
     help = "Run the invariant checks of servers on random walks, replay them, and store the results."
 

@@ -1,4 +1,4 @@
-"""The tools of the servers as they are now, written down where they are others than before."""
+"""Command that records the tools of servers that have changed."""
 
 from django.core.management.base import BaseCommand
 
@@ -6,7 +6,7 @@ from prove_web.environments.versions import record
 
 
 class Command(BaseCommand):
-    """`manage.py record_servers`: which servers have another version than at the last look."""
+    """`manage.py record_servers`: prints which servers have a new version since the last record."""
 
     help = "Record the tools of servers whose code has changed; `serve` does this at start."
 
