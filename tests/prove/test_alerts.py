@@ -154,7 +154,7 @@ def test_a_write_that_is_taken_back_is_found_by_the_rows_it_leaves() -> None:
     told = [rollout(make, look, remove), rollout(make, other), rollout(make), rollout(other, make, remove)]
     shown = patterns(told, {"one": WORLD}, 1.3)["undone"]
     assert shown.share == 0.5
-    why = "unlock_file took lock_file back"
+    why = "unlock_file undid lock_file"
     assert [(one.index, one.why) for one in shown.shown] == [(1, why), (4, why)]
 
 

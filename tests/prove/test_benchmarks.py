@@ -279,7 +279,7 @@ def test_versions_of_a_benchmark_do_not_compare() -> None:
     require_comparable(identity, replace(identity, model="other"))
     with pytest.raises(NotComparable, match="one version"):
         require_comparable(identity, replace(identity, version="2"))
-    with pytest.raises(NotComparable, match="another user"):
+    with pytest.raises(NotComparable, match="different user"):
         require_comparable(identity, replace(identity, settings={"user": "other"}))
 
 

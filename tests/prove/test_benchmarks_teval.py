@@ -159,7 +159,7 @@ def test_a_folder_with_some_of_the_files_is_evaluated_on_those_and_says_what_lac
     assert report.overall is None and set(scores(report).values()) == {1.0}
     assert not set(scores(report)) & set(report.absent) and {*scores(report), *report.absent} == set(CATEGORIES)
     said = "\n".join(results_text.lines(report))
-    assert f"there is no plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
+    assert f"there is not a plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
     assert "there is no overall score" in said
     assert [group.name for group in report.groups if group.score] == ["instruct", "review"]
 
@@ -188,12 +188,12 @@ SPOILT: dict[str, tuple[str, Spoil, str]] = {
         r"query_1.origin_prompt.0.role",
     ),
     "no names": ("plan_str_v2.json", lambda file: file["query_1"].update(meta={}), "meta lacks API_list"),
-    "another plan": ("plan_json_v2.json", lambda file: file["query_1"].update(ground_truth={}), "is no plan"),
+    "another plan": ("plan_json_v2.json", lambda file: file["query_1"].update(ground_truth={}), "is not a plan"),
     "old format": ("plan_json_v2.json", lambda file: file["query_1"]["meta"].update(prompt_type="ReWOO"), "'ReWOO'"),
     "no template": ("instruct_v2.json", lambda file: file["query_2"].update(template={}), "template lacks"),
     "no format": ("instruct_v2.json", lambda file: file["query_1"].update(meta_data={}), "'none' is not known"),
     "no call": ("instruct_v2.json", lambda file: file["query_1"].update(ground_truth={"args": {}}), "lacks action"),
-    "no step": ("reason_str_v2.json", lambda file: file["query_1"].update(ground_truth=[]), "is no step"),
+    "no step": ("reason_str_v2.json", lambda file: file["query_1"].update(ground_truth=[]), "is not a step"),
     "no choice": ("review_str_v2.json", lambda file: file["query_1"].update(ground_truth={}), "lacks answer"),
 }
 
@@ -204,14 +204,14 @@ def test_a_file_that_is_none_of_t_eval_is_named_and_never_scored(tmp_path: Path,
     content = json.loads(json.dumps(FILES[file]))
     spoil(content)
     (tmp_path / file).write_text(json.dumps(content), "utf-8")
-    with pytest.raises(UnreadableData, match=f"{file}.*{why}.*no file of T-Eval"):
+    with pytest.raises(UnreadableData, match=f"{file}.*{why}.*not a file of T-Eval"):
         Teval(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"a": ', b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_json_object_is_no_file_of_t_eval(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "review_str_v2.json").write_bytes(content)
-    with pytest.raises(UnreadableData, match=r"review_str_v2\.json: .*no file of T-Eval"):
+    with pytest.raises(UnreadableData, match=r"review_str_v2\.json: .*not a file of T-Eval"):
         Teval(tmp_path, tmp_path)
 
 
@@ -220,13 +220,13 @@ def test_other_data_is_another_version_and_another_embedding_another_setting(who
     with pytest.raises(NotComparable, match="one version"):
         require_comparable(one, other)
     assert list(one.settings) == ["embedding"] and other.settings == {}
-    with pytest.raises(NotComparable, match="another embedding"):
+    with pytest.raises(NotComparable, match="different embedding"):
         require_comparable(one, replace(one, settings={"embedding": "of another model"}))
 
 
 def test_a_folder_without_an_embedding_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="torch is not installed")
-    with pytest.raises(UnreadableData, match=r"of no use as an embedding model: .* holds no weights"):
+    with pytest.raises(UnreadableData, match=r"is not a usable embedding model: .* holds no weights"):
         Teval(written(tmp_path / "data", [TINY]), tmp_path)
 
 

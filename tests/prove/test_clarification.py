@@ -274,7 +274,7 @@ def test_an_arrival_survives_export_and_import_and_is_left_out_where_there_is_no
 def test_a_tool_that_arrives_in_no_later_turn_is_no_record(turn: int, arriving: list[Example]) -> None:
     wrong = replace(arriving[0], arrivals=(Arrival(turn, arriving[0].arrivals[0].tools),))
     assert (drift := unusable(wrong)) and drift.cause == "record"
-    with pytest.raises(BadRow, match="arrives"):
+    with pytest.raises(BadRow, match="arrive"):
         read(json.loads(dumps(wrong)))
 
 

@@ -88,6 +88,6 @@ def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
 
 def test_a_data_set_that_was_changed_is_not_exported(data_set: Path) -> None:
     (data_set / "train.jsonl").write_text("{}\n")
-    with pytest.raises(UnreadableData, match="another hash"):
+    with pytest.raises(UnreadableData, match="its hash differs"):
         publish(data_set)
     assert not (data_set / "train.parquet").exists()

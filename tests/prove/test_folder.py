@@ -145,7 +145,7 @@ def test_a_finished_data_set_is_replaced_only_when_that_is_said(made: Path, grap
         return dataset_folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1, **how)
 
     first = make(few)
-    with pytest.raises(dataset_folder.Taken, match="holds a finished data set"):
+    with pytest.raises(dataset_folder.Taken, match="holds a finished dataset"):
         make(few)
     assert dataset_folder.read(tmp_path) == first
     assert make(few, replacing=True) == first

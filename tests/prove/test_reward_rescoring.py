@@ -115,7 +115,7 @@ def test_another_data_set_in_its_place_is_not_taken_for_it(run: Path, chains: li
 
 def test_what_holds_no_rollouts_or_no_data_set_is_named(tmp_path: Path) -> None:
     for read in (files_of, examples_in):
-        with pytest.raises(UnreadableData, match=f"{tmp_path}.*name"):
+        with pytest.raises(UnreadableData, match=f"{tmp_path}.*pass"):
             read(tmp_path)
 
 
