@@ -159,7 +159,7 @@ def test_a_folder_with_some_of_the_files_is_evaluated_on_those_and_says_what_lac
     assert report.overall is None and set(scores(report).values()) == {1.0}
     assert not set(scores(report)) & set(report.absent) and {*scores(report), *report.absent} == set(CATEGORIES)
     said = "\n".join(results_text.lines(report))
-    assert f"there is not a plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
+    assert f"there is no plan_json: plan_json_v2.json is not in {tmp_path / 'plain'}" in said
     assert "there is no overall score" in said
     assert [group.name for group in report.groups if group.score] == ["instruct", "review"]
 
@@ -191,7 +191,7 @@ SPOILT: dict[str, tuple[str, Spoil, str]] = {
     "another plan": ("plan_json_v2.json", lambda file: file["query_1"].update(ground_truth={}), "is not a plan"),
     "old format": ("plan_json_v2.json", lambda file: file["query_1"]["meta"].update(prompt_type="ReWOO"), "'ReWOO'"),
     "no template": ("instruct_v2.json", lambda file: file["query_2"].update(template={}), "template lacks"),
-    "no format": ("instruct_v2.json", lambda file: file["query_1"].update(meta_data={}), "'none' is not known"),
+    "no format": ("instruct_v2.json", lambda file: file["query_1"].update(meta_data={}), "'none' is not valid"),
     "no call": ("instruct_v2.json", lambda file: file["query_1"].update(ground_truth={"args": {}}), "lacks action"),
     "no step": ("reason_str_v2.json", lambda file: file["query_1"].update(ground_truth=[]), "is not a step"),
     "no choice": ("review_str_v2.json", lambda file: file["query_1"].update(ground_truth={}), "lacks answer"),
