@@ -54,7 +54,7 @@ def test_a_tool_is_found_clicked_and_its_edge_proven_and_a_chain_drawn(proven: S
     expect(panel.get_by_role("heading", name="cancel_scheduled_payment")).to_be_visible()
     click(page, "e:schedule_payment~cancel_scheduled_payment", "tool=cancel_scheduled_payment")
     expect(panel.get_by_text("four runs with seed").first).to_be_visible()
-    expect(panel.get_by_text("Consumer with this value")).to_be_visible()
+    expect(panel.get_by_text("Consumer with this value").first).to_be_visible()
     page.go_back()
     expect(panel.get_by_role("heading", name="cancel_scheduled_payment")).to_be_visible()
     panel.get_by_role("link", name="Chains to here").click()
