@@ -119,7 +119,7 @@ ABLATIONS = (
 ADAPTER_SFT: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
 SMALL_BATCH: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
 PRETRAINED = (
-    Arm("start", "a short supervised phase", "supervised", {**ADAPTER_SFT, "minutes": 90.0}, brief=0.5),
+    Arm("start", "supervised phase (90 minutes)", "supervised", {**ADAPTER_SFT, "minutes": 90.0}, brief=0.5),
     Arm("grpo", "GRPO after it", "grpo", {**SMALL_BATCH, "learning_rate": 1e-4}, start="start"),
     Arm("supervised", "supervised training after it", "supervised", {**ADAPTER_SFT, "rate": 3e-4}, start="start"),
 )

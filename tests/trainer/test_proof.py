@@ -123,7 +123,7 @@ def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
     lines = (results / "pretrained.jsonl").read_text("utf-8").splitlines()
     (results / "pretrained.jsonl").write_text("\n".join(lines[:2]) + "\n", "utf-8")
     assert proof.main([*words, "--tables"]) == 0, "of what is finished, without the policy before"
-    rows = [line for line in pages[proof.PAGE].splitlines() if line.startswith("| a short supervised phase | 1 |")]
+    rows = [line for line in pages[proof.PAGE].splitlines() if line.startswith("| supervised phase (90 minutes) | 1 |")]
     assert len(rows) == 1 and "→" not in rows[0] and "reward 0." in rows[0]
     (results / "pretrained.jsonl").write_text("", "utf-8")
     pages.clear()
