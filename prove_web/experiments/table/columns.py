@@ -143,7 +143,7 @@ KNOWN = {
             numeric=True,
             help="Mean paired difference on held-out worlds after training, with its 95 % interval.",
         ),
-        Known("by", "Started by", "job__created_by__username"),
+        Known("by", "Created by", "job__created_by__username"),
         Known("when", "Created", "created_at"),
         Known("took", "Duration", ""),
     )

@@ -32,7 +32,7 @@ BY = {
     "dataset": ("Dataset", "dataset__number", "dataset__name"),
     "kind": ("Kind", "kind", ""),
     "state": ("State", "job__state", ""),
-    "by": ("Started by", "job__created_by__username", ""),
+    "by": ("Created by", "job__created_by__username", ""),
     "base": ("Baseline", "base__number", "base__name"),
 }
 TITLES = {**{key: title for key, (title, *_) in BY.items()}, TAG: "Tag"}
