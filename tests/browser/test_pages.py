@@ -81,7 +81,7 @@ def test_a_page_behind_a_password_prompt_is_accessible_and_tidy(name: str, furni
     page.goto(furnished[name])
     if "/confirm/" in page.url:
         page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Confirm").click()
         page.wait_for_url(f"**{furnished[name]}")
     look_at(furnished[name], page)
 
