@@ -60,7 +60,7 @@ def test_a_data_set_is_made_and_holds(tmp_path: Path) -> None:
 def test_a_data_set_comes_with_parquet_and_a_card_and_is_not_made_over(tmp_path: Path) -> None:
     said("synthesize", "few", out=tmp_path / "set", processes=1)
     card = (tmp_path / "set" / "README.md").read_bytes()
-    with pytest.raises(CommandError, match=r"holds a finished data set.*--replace"):
+    with pytest.raises(CommandError, match=r"holds a finished dataset.*--replace"):
         said("synthesize", "few", out=tmp_path / "set", processes=1)
     (tmp_path / "set" / "train.parquet").unlink()
     assert "datasets.load_dataset" in said("export", tmp_path / "set")
@@ -245,7 +245,7 @@ def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tm
     assert "10 of 10 hold" in said("verify", tmp_path / "worded")
     files = [path for path in (tmp_path / "worded").rglob("*") if path.is_file()]
     before = [path.read_bytes() for path in files]
-    with pytest.raises(CommandError, match="holds a finished data set"):
+    with pytest.raises(CommandError, match="holds a finished dataset"):
         said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
     again = said("paraphrase", tmp_path / "set", out=tmp_path / "worded", replace=True)
     assert "0 requests, 0 tokens" in again

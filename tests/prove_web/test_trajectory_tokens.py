@@ -30,7 +30,7 @@ def test_a_demonstration_is_spelled_in_tokens_that_say_who_speaks(
     whole, mine = ("".join(text for text, said in found.tokens if said or every) for every in (True, False))
     assert example.turns[0] in whole and example.turns[0] not in mine
     assert all(call.name in mine for step in example.steps for call in step.calls)
-    assert 0 < found.spoken < len(found.tokens)
+    assert 0 < found.spoken_count < len(found.tokens)
 
 
 @with_torch

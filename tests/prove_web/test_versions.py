@@ -118,7 +118,7 @@ class TestMany:
         assert job.state == State.DONE and records(made) == records(source)
         assert (job.out / "train.parquet").exists() and (job.out / "README.md").exists()
         lines = (job.folder / LOG).read_text().splitlines()
-        assert "attempt 1 at" in lines[0] and lines[-1].endswith("INFO done")
+        assert "attempt 1 of" in lines[0] and lines[-1].endswith("INFO done")
         tasks.curate(str(made.job_id), 1)
         assert made.trajectories.count() == HELD
 
