@@ -102,9 +102,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         required=False,
         help_text="The run to compare with, saved with this run. Changed settings are listed below.",
     )
-    minutes = number(
-        "Time limit (min)", "minutes", 0.1, 100_000, "Training time without evaluations. 6 shows a first improvement."
-    )
+    minutes = number("Time limit (min)", "minutes", 0.1, 100_000, "Training time without evaluations.")
     max_steps = number(
         "Max steps", "max_steps", 1, 100_000, "The run ends after these steps or at the time limit. 100 to 1000."
     )
