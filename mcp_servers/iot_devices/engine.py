@@ -36,11 +36,11 @@ def reading(home: Home, row: HomeSensor) -> HomeReading:
 
 def noise(home: Home, row: HomeSensor, minutes: int, low: int, high: int) -> int:
     """Return a pseudo-random integer that stays the same for `minutes` minutes."""
-    return drawn(low, high, "sensor", home.seed, row.id, minutes_between(EPOCH, home.now) // minutes)
+    return draw_integer(low, high, "sensor", home.seed, row.id, minutes_between(EPOCH, home.now) // minutes)
 
 
 @lru_cache(maxsize=1 << 14)
-def drawn(low: int, high: int, *key: object) -> int:
+def draw_integer(low: int, high: int, *key: object) -> int:
     return Draw(*key).integer(low, high)
 
 
@@ -56,7 +56,7 @@ def rains(seed: int, hour: str) -> bool:
 
 def temperature(home: Home, row: HomeSensor) -> int:
     """Return tenths of a degree: the room approaches its thermostats' setting by one tenth a minute."""
-    found = 175 + drawn(-25, 25, "outside", home.seed, home.now.date()) - abs(home.now.hour - 14)
+    found = 175 + draw_integer(-25, 25, "outside", home.seed, home.now.date()) - abs(home.now.hour - 14)
     for known in home.devices.where(room=row.room, kind="thermostat"):
         heater = current(home, known.id)
         if heater.level and heater.online:

@@ -222,7 +222,7 @@ def available(market: Market) -> int:
     return freed - sum([payout.amount for payout in market.payouts])
 
 
-def held(market: Market) -> int:
+def pending_balance(market: Market) -> int:
     """Return the cents that the user has earned but cannot be paid out yet."""
     now = market.now
     return sum([net(trade) for trade in market.trades.where(seller=market.me) if trade.freed > now])

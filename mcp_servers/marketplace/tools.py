@@ -81,9 +81,9 @@ from .state import (
     MarketRating,
     MarketWatch,
     available,
-    held,
     increment,
     least_offer,
+    pending_balance,
 )
 from .views import (
     BidPlaced,
@@ -111,7 +111,7 @@ def get_market_account(market: Market, side: AskedTradeSide = None, limit: Limit
     trades.sort(key=attrgetter("at", "id"), reverse=True)
     return MarketAccount(
         available=available(now),
-        held=held(now),
+        held=pending_balance(now),
         stars=stars(now.ratings.where(rated=now.me)),
         trades=tuple(trade_view(now, trade) for trade in trades[:rows]),
         payouts=tuple(list(now.payouts)[::-1][:rows]),

@@ -115,7 +115,7 @@ def without(levels: Iterable[Level], taken: int) -> Iterator[Level]:
 OTHER: dict[Side, Side] = {"buy": "sell", "sell": "buy"}
 
 
-def taken(broker: Broker, stock: Stock, side: Side, number: int) -> int:
+def traded_quantity(broker: Broker, stock: Stock, side: Side, number: int) -> int:
     """Return how many shares the client's orders of this side traded in a round."""
     orders = broker.orders.where(stock=stock.id, side=side)
     trades = [trade for order in orders for trade in order.executions]
@@ -127,7 +127,7 @@ def others(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]
     if stock.halted:
         return []
     levels = resting(broker.seed, stock, number, side)
-    gone = taken(broker, stock, OTHER[side], number)
+    gone = traded_quantity(broker, stock, OTHER[side], number)
     return list(without(levels, gone) if gone else levels)
 
 

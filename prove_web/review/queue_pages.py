@@ -23,7 +23,7 @@ from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
 from .markdown import render_markdown
 from .models import Item, Queue, Review
 from .progress import people_of, standings
-from .sample_info import drawn
+from .sample_info import describe_sample
 from .schema import VERDICTS
 
 QUEUES_PER_PAGE, ITEMS_PER_PAGE, MINE = 25, 50, 12
@@ -62,7 +62,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     context = {
         "queue": found,
         "standing": standings([found])[found.pk],
-        **drawn(found, blind),
+        **describe_sample(found, blind),
         "instructions": render_markdown(found.instructions),
         "people": people,
         "reviewers": sorted({person.user.get_username() for person in people}),

@@ -12,7 +12,7 @@ from .models import Queue
 NAMED = ("how", "n")  # shown of a sampling by rewards and verdicts
 
 
-def drawn(queue: Queue, blind: Blind) -> dict[str, Any]:
+def describe_sample(queue: Queue, blind: Blind) -> dict[str, Any]:
     """Return `source` and `sampling` (see Queue).
 
     While an item waits for the user's own review, a search for rewards or labels is hidden, and so is the side on which

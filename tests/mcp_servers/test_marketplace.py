@@ -20,10 +20,10 @@ from mcp_servers.marketplace.state import (
     MarketTrade,
     available,
     fee,
-    held,
     increment,
     least_offer,
     net,
+    pending_balance,
 )
 
 LAMP: dict[str, Any] = {
@@ -564,7 +564,7 @@ def test_the_money_of_a_sale_is_held_for_three_days_less_the_fee() -> None:
     after = do(session, "get_market_account")
     earned = offer.amount - fee(offer.amount)
     assert after["held"] - before["held"] == earned and after["available"] == before["available"]
-    assert held(session.state) == after["held"] and net(trade_of(session, offer.listing)) == earned
+    assert pending_balance(session.state) == after["held"] and net(trade_of(session, offer.listing)) == earned
     early = session.call("get_market_account", {}, now=at + timedelta(days=3, minutes=-1)).data
     late = session.call("get_market_account", {}, now=at + timedelta(days=3)).data
     assert late["available"] - early["available"] == earned

@@ -31,7 +31,7 @@ from prove_web.servers.picture.chains import LONGEST, chains
 from prove_web.servers.picture.colours import by_coverage, by_drift, by_success
 from prove_web.servers.picture.evidence_session import scene
 from prove_web.servers.picture.params import GraphParams, distances
-from prove_web.servers.picture.serializers import MOST, drawn
+from prove_web.servers.picture.serializers import MOST, bundle_edges
 from prove_web.trajectories.models import Dataset
 from tests.site.running import ROOT
 from training_worker.prove.graph import graph_path
@@ -167,7 +167,7 @@ def test_a_graph_of_one_tool_or_of_none_has_a_layout(whole: Proven) -> None:
 def test_no_edge_is_lost_or_drawn_twice_however_they_are_bundled(most: int, opened: str, named: int) -> None:
     edges = WHOLE[0].edges
     chosen = [edge.names for edge in edges[::300][:named]]
-    found = drawn(edges, opened, chosen, most)
+    found = bundle_edges(edges, opened, chosen, most)
     there = Counter([edge.names for edge in (*found.edges, *(one for each in found.bundles for one in each.edges))])
     assert there == Counter(edge.names for edge in edges)
     assert found.lines <= most
@@ -185,7 +185,7 @@ def known_to_laws(whole: Proven) -> None:
 
 
 def test_the_whole_graph_is_bundled_between_servers_and_the_opened_one_is_not(whole: Proven) -> None:
-    closed, opened = drawn(whole.edges), drawn(whole.edges, "travel_booking")
+    closed, opened = bundle_edges(whole.edges), bundle_edges(whole.edges, "travel_booking")
     assert len(whole.edges) > MOST >= closed.lines
     assert all(not edge.crosses for edge in closed.edges), "within a server each edge is a line"
     assert sum("travel_booking" in edge.servers for edge in opened.edges) > sum(
@@ -195,7 +195,7 @@ def test_the_whole_graph_is_bundled_between_servers_and_the_opened_one_is_not(wh
 
 def test_few_edges_are_not_bundled(whole: Proven) -> None:
     few = [edge for edge in whole.edges if "banking" in edge.servers]
-    assert drawn(few).edges == tuple(few) and drawn(few).bundles == ()
+    assert bundle_edges(few).edges == tuple(few) and bundle_edges(few).bundles == ()
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)

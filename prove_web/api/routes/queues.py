@@ -19,7 +19,7 @@ from prove_web.review.models import Queue
 from prove_web.review.progress import standings
 from prove_web.review.queue_form_pages import queue_of, reworked
 from prove_web.review.queue_pages import one_queue
-from prove_web.review.sample_info import drawn
+from prove_web.review.sample_info import describe_sample
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
 
 from ..errors import Refused, ill_filled
@@ -105,7 +105,9 @@ def serialize_queue(queue: Queue, standing: Any) -> dict[str, Any]:
 
 def serialize_queue_detail(request: Any, queue: Queue) -> dict[str, Any]:
     """With its questions; a search for rewards that it was drawn by is told after one's own blind reviews."""
-    return serialize_queue(queue, standings([queue])[queue.pk]) | drawn(queue, Blind(request.user, request.project))
+    return serialize_queue(queue, standings([queue])[queue.pk]) | describe_sample(
+        queue, Blind(request.user, request.project)
+    )
 
 
 @router.post(QUEUES, response={201: QueueDetail})

@@ -38,7 +38,7 @@ class Drawn:
         return len(self.edges) + len(self.bundles)
 
 
-def drawn(found: Sequence[Edge], opened: str = "", named: Collection[Names] = (), most: int = MOST) -> Drawn:
+def bundle_edges(found: Sequence[Edge], opened: str = "", named: Collection[Names] = (), most: int = MOST) -> Drawn:
     """Return all edges individually if there are at most `most`; else bundle them by their two servers.
 
     As many bundles are then split as the limit allows: first those of the `opened` server, then those within one
@@ -83,7 +83,7 @@ def serialize_graph(
     chosen = ((edge,) if edge else ()) + (chain.names if chain else ())
     named = [names for names in dict.fromkeys(chosen) if names in proven.by_names]
     own = [each.names for each in found if asked.tool in each.names]
-    lines = drawn(found, opened, {*named, *own})
+    lines = bundle_edges(found, opened, {*named, *own})
     listed = {each.names for each in found}
     extra = [proven.by_names[names] for names in named if names not in listed]
     tools, shown = [node for node in proven.nodes if node.name in layout.tools], {node.server for node in proven.nodes}
