@@ -102,6 +102,11 @@ class Plan:
 
 PROOF = (
     Arm("grpo", "GRPO", settings={"credit": "rollout"}),
+    Arm(
+        "final_norm",
+        "GRPO, final norm only",
+        settings={"credit": "rollout", "trainable": "final_norm", "learning_rate": 6e-2},
+    ),
     Arm("branch", "GRPO, credit at the branches", settings={"credit": "branch"}),
     Arm("rejection", "rejection-sampling fine-tuning", "rejection"),
     Arm("supervised", "supervised training", "supervised"),

@@ -78,6 +78,17 @@ def check_settings(config: GRPORun) -> None:
         raise Impossible("normalise=components needs the paper's form of the reward without optional terms.")
     if config.normalise == "components" and config.scale_rewards != "none":
         raise Impossible("normalise=components scales each component itself: set scale_rewards to none.")
+    if config.trainable != "all" and config.lora_rank:
+        raise Impossible("LoRA trains its adapter: set trainable to all, or lora_rank to 0.")
+
+
+def train_final_norm_only(model: Any) -> None:
+    """Freeze every weight but the gains of the norm before the output. Raises Impossible for a model without one."""
+    norm = getattr(model.base_model, "norm", None)
+    if norm is None:
+        raise Impossible("This model has no norm before its output: set trainable to all.")
+    model.requires_grad_(False)
+    norm.requires_grad_(True)
 
 
 def plain(model: Any) -> Any:

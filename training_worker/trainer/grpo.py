@@ -19,7 +19,7 @@ from transformers import PrinterCallback, ProgressCallback
 
 from ..prove.trajectory import Example, UnreadableData, read_lines
 from . import distributed
-from .device import check_settings, device_of, is_fast, use_unplanned_attention
+from .device import check_settings, device_of, is_fast, train_final_norm_only, use_unplanned_attention
 from .footprint import require_memory, rows_at_once
 from .grpo_callback import Ended, Evaluate, Event, Loop, OnEvent
 from .grpo_config import GRPORun, defaults, file_digest, identity
@@ -72,6 +72,8 @@ def train(
     require_memory(config, device)
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
+    if config.trainable == "final_norm":
+        train_final_norm_only(policy.model)
     examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
     gc.freeze()  # imported modules and read data stay, so the garbage collector need not scan them again
     player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))

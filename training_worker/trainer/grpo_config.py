@@ -16,6 +16,7 @@ from .models import weights_digest
 __all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "identity"]
 
 Credit = Literal["rollout", "branch"]  # see token_advantages.py
+Trainable = Literal["all", "final_norm"]  # all weights, or the gains of the norm before the output
 ZeroVariance = Literal["keep", "drop", "resample"]  # see dynamic_sampling.py
 # settings that a resumed run may change
 MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience", "keep_tokens"}
@@ -28,7 +29,8 @@ class GRPORun:
 
     `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth. `micro_batch`
     is the number of rollouts in one forward and backward pass; 0 takes all rollouts of a process. `keep_tokens` selects
-    the steps whose tokens and log-probabilities are stored with the rollouts: none, the last, or all.
+    the steps whose tokens and log-probabilities are stored with the rollouts: none, the last, or all. `trainable`
+    `final_norm` trains only the gains of the norm before the output, which scale the logits.
     """
 
     policy: Path
@@ -55,6 +57,7 @@ class GRPORun:
     max_grad_norm: float = 1.0
     longest_prompt: int = 1024
     limits: TokenLimits = field(default_factory=TokenLimits)
+    trainable: Trainable = "all"
     lora_rank: int = 0
     lora_alpha: int = 32
     precision: Literal["fp32", "bf16"] = "fp32"
