@@ -240,6 +240,7 @@ def test_a_run_that_cannot_fit_is_refused_with_the_figure(tmp_path: Path) -> Non
         ({"prompts": 3, "processes": 2}, "Make prompts a multiple of processes"),
         ({"micro_batch": 7}, "micro_batch must divide the 64 rollouts"),
         ({"normalise": "components", "scale_rewards": "group"}, "set scale_rewards to none"),
+        ({"trainable": "final_norm", "lora_rank": 8}, "set trainable to all, or lora_rank to 0"),
     ],
 )
 def test_settings_that_cannot_go_together_are_refused(settings: dict[str, Any], sentence: str) -> None:

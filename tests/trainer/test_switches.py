@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
+from training_worker.trainer.device import Impossible, train_final_norm_only
 from training_worker.trainer.dynamic_sampling import has_signal
 from training_worker.trainer.generate import Sample, TokenLimits, sample
 from training_worker.trainer.grpo import RunBroke, quiet, train, trainer_for
@@ -227,6 +228,22 @@ def test_lora_trains_adapters_only_and_its_checkpoints_hold_nothing_else(run: GR
     assert weights_digest(done.policy).endswith(f"+{weights_digest(run.policy)}"), "its name tells what it is on"
     kl = [json.loads(line)["kl"] for line in (run.out / "metrics.jsonl").read_text().splitlines()]
     assert kl[0] == pytest.approx(0, abs=1e-6) and kl[1] > 0, "the reference is the policy without its adapter"
+
+
+def test_the_final_norm_alone_is_trained_and_a_resumed_run_equals_an_unbroken_one(run: GRPORun, tmp_path: Path) -> None:
+    run = replace(run, trainable="final_norm", learning_rate=1e-2, max_steps=2)
+    unbroken = train(run, lambda event: None, attempt=Bank)
+    before, after = (dict(load_policy(one).model.named_parameters()) for one in (run.policy, unbroken.policy))
+    assert [name for name in before if not torch.equal(before[name], after[name])] == ["model.norm.weight"]
+    resumed = replace(run, out=tmp_path / "resumed")
+    for steps in (1, 2):
+        trained = train(replace(resumed, max_steps=steps), lambda event: None, attempt=Bank)
+    assert torch.equal(weights(trained.policy), weights(unbroken.policy))
+
+
+def test_a_model_without_a_final_norm_is_refused_by_name_of_the_setting() -> None:
+    with pytest.raises(Impossible, match="set trainable to all"):
+        train_final_norm_only(torch.nn.ModuleDict({"base_model": torch.nn.Linear(1, 1)}))
 
 
 @pytest.mark.parametrize("settings", [{"micro_batch": 4}, {"gradient_checkpointing": True}], ids=str)
