@@ -60,7 +60,8 @@ def test_arms_are_trained_measured_and_not_run_again(
         return [json.loads(line) for line in (tmp_path / "results" / "proof.jsonl").read_text("utf-8").splitlines()]
 
     assert proof.main(words) == 0
-    assert [one["arm"] for one in arms()] == ["grpo", "branch", "rejection", "supervised", "before"]
+    names = [arm.name for arm in proof.PROOF]
+    assert [one["arm"] for one in arms()] == [*names, proof.BEFORE]
     for one in arms():
         assert set(one["outcomes"]) == outcomes(proof.EXPERIMENTS["proof"])
         assert all(len(each) == 2 for each in one["outcomes"]["held_out sampled"])
@@ -80,11 +81,13 @@ def test_arms_are_trained_measured_and_not_run_again(
     assert " of " not in capsys.readouterr().out
     assert proof.main([*words, "--minutes", "0.02", "--arms", "supervised"]) == 0
     [*_, longer] = arms()
-    assert longer["arm"] == "supervised" and len(arms()) == 6, "of another time, and measured from the same start"
+    assert longer["arm"] == "supervised" and len(arms()) == len(names) + 2, (
+        "of another time, and measured from the same start"
+    )
     assert longer["seconds"] < 60, "it began anew"
     with pytest.raises(SystemExit):
         proof.main([*words, "--arms", "none"])
-    assert "there are grpo, branch, rejection, supervised" in capsys.readouterr().err
+    assert f"there are {', '.join(names)}" in capsys.readouterr().err
 
 
 @pytest.mark.long
