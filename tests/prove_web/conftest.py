@@ -1,5 +1,6 @@
 """Alice owns the team, Bob annotates in it, Victor may look; Charlie has a team of his own and is a stranger here."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,6 +28,33 @@ __all__ = ["postgres"]
 def quick_passwords(settings: Any) -> None:
     """Hashing that is made to take long is the library's, and is not what these tests are about."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+BREAK = re.compile(r"\s*\n\s*")
+VERBATIM = re.compile(r"(<(?:pre|textarea|script|style)\b.*?</(?:pre|textarea|script|style)>)", re.DOTALL)
+
+
+def one_line(markup: str) -> str:
+    """Undo the line breaks of templates: none at the edges of an element, otherwise a space; `<pre>` stays as it is."""
+    parts = VERBATIM.split(markup)
+    for at in range(0, len(parts), 2):
+        inner = re.sub(r"(<\w[^<>]*>)\s*\n\s*", r"\1", parts[at])
+        parts[at] = BREAK.sub(" ", re.sub(r"\s*\n\s*(?=</)", "", inner))
+    return "".join(parts)
+
+
+@pytest.fixture(autouse=True)
+def unbroken_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages as one line: where a template breaks its lines is nothing that a test may depend on or be blinded by."""
+    request = Client.request
+
+    def unbroken(client: Client, **asked: Any) -> Any:
+        answer = request(client, **asked)
+        if not answer.streaming and answer.get("Content-Type", "").startswith("text/html"):
+            answer.content = one_line(answer.content.decode()).encode()
+        return answer
+
+    monkeypatch.setattr(Client, "request", unbroken)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def page_of(client: Client, job: Job, **headers: str) -> str:
 
 def ticked(page: str) -> list[str]:
     return re.findall(
-        r'<a class="fw-medium text-reset" href="[^"]*">([^<]*)</a><span class="visually-hidden"> \(done\)', page
+        r'<a class="fw-medium text-reset" href="[^"]*">([^<]*)</a><span class="visually-hidden">\(done\)', page
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from django import forms
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.template import Context, Template
+from django.template import Context, Template, TemplateSyntaxError
 from django.template.loader import get_template, render_to_string
 from django.test import RequestFactory
 from django.urls import reverse
@@ -24,6 +24,8 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.live.templatetags import kit
 from prove_web.trajectories.breakdown import parts_of
 from training_worker.prove.trajectory import Reward
+
+from .conftest import one_line
 
 STATIC = settings.BASE_DIR / "prove_web" / "static"
 VENDOR = STATIC / "vendor"
@@ -54,7 +56,7 @@ def test_vendored_files_stay_small() -> None:
 
 def icons(text: str) -> set[str]:
     given = set(re.findall(r"""{% icon "([^"]+)""", text)) | set(re.findall(r"""default:"([a-z0-9-]+)" %}""", text))
-    return given | set(re.findall(r"""include "kit/empty.html" with icon="([^"]+)""", text))
+    return given | set(re.findall(r"""empty_state icon="([^"]+)""", text))
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -130,7 +132,7 @@ def test_attributes_of_an_icon_are_escaped() -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_a_state_is_a_word_and_not_only_a_colour(state: State) -> None:
-    assert f"{state.label}</span>" in rendered("kit/state.html", state=state)
+    assert strip_tags(rendered("kit/state.html", state=state)).strip() == state.label
 
 
 def test_progress_without_a_total_claims_no_percentage() -> None:
@@ -167,6 +169,47 @@ def test_a_field_has_a_label_and_its_faults_are_tied_to_it() -> None:
     described = re.search(r'aria-describedby="([^"]+)"', name)
     assert described and all(f'id="{each}"' in name for each in described[1].split())
     assert "form-check-input" in sure
+
+
+def test_no_line_of_a_template_is_longer_than_120_characters() -> None:
+    lines = (
+        (path.name, at, line) for path in TEMPLATES for at, line in enumerate(path.read_text("utf-8").split("\n"), 1)
+    )
+    assert [(name, at) for name, at, line in lines if len(line) > 120] == []
+
+
+def test_pages_are_compared_without_the_line_breaks_of_their_templates() -> None:
+    broken = "<p>\n  a\n  b <i>c</i>\n  <b>d</b>\n</p>\n<pre>\n x\n</pre>"
+    assert one_line(broken) == "<p>a b <i>c</i> <b>d</b></p> <pre>\n x\n</pre>"
+
+
+def test_trimmed_joins_the_lines_of_a_template_and_leaves_those_of_a_value() -> None:
+    lines = "{% trimmed %}\n  <b>{{ value }}</b>\n  {% if value %} and{% endif %}\n  more\n{% endtrimmed %}"
+    assert Template(lines).render(Context({"value": "a\n  <b"})) == "<b>a\n  &lt;b</b> andmore"
+    stored = '{% trimmed as label %}\n  {{ value }},\n  more\n{% endtrimmed %}<p title="{{ label }}">'
+    assert Template(stored).render(Context({"value": '"'})) == '<p title="&quot;,more">'
+    with pytest.raises(TemplateSyntaxError, match="trimmed as name"):
+        Template("{% trimmed label %}{% endtrimmed %}")
+
+
+def test_an_empty_list_says_what_would_be_there_and_what_to_do() -> None:
+    tag = (
+        '{% empty_state icon="box" title=title action_url="/new/" action="Create" %}No {{ what }}.{% endempty_state %}'
+    )
+    made = " ".join(Template(tag).render(Context({"title": "A & B", "what": "<b>"})).split())
+    assert "A &amp; B" in made and "&lt;b&gt;." in made and 'href="/new/">Create</a>' in made
+    bare = Template('{% empty_state icon="box" title="None" %}{% endempty_state %}').render(Context())
+    assert "empty-subtitle" not in bare and "<a" not in bare
+
+
+def test_a_moment_is_shown_in_utc_with_its_zone() -> None:
+    moment = datetime(2026, 5, 1, 20, 5, tzinfo=timezone(timedelta(hours=-5)))
+    made = Template("{% timestamp moment %}|{{ moment|utc }}|{% time_ago moment %}").render(Context({"moment": moment}))
+    element, text, ago = made.split("|")
+    assert text == "2 May 2026, 01:05 UTC"
+    assert element == f'<time datetime="2026-05-02T01:05:00+00:00">{text}</time>'
+    assert ago.startswith(f'<time datetime="2026-05-02T01:05:00+00:00" title="{text}">')
+    assert Template("{% timestamp no %}{{ no|utc }}{% time_ago no %}").render(Context({"no": None})) == ""
 
 
 WORLDS = {

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, Select
+from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 
 register = template.Library()
 
@@ -30,6 +35,75 @@ def icon(name: str, classes: str = "") -> SafeString:
         static(SPRITE),
         name,
     )
+
+
+@register.simple_tag(takes_context=True)
+def project_url(context: dict[str, Any], name: str, *args: Any) -> str:
+    """Return the URL of a page of the request's project: `{% url %}` with the slugs of team and project in front."""
+    request = context["request"]
+    return reverse(name, args=[request.organisation.slug, request.project.slug, *args])
+
+
+@register.filter
+def utc(moment: datetime | None) -> str:
+    """Format a moment as `5 May 2026, 14:00 UTC`; empty for None."""
+    return f"{date_format(localtime(moment, UTC), 'j M Y, H:i')} UTC" if moment else ""
+
+
+@register.simple_tag
+def timestamp(moment: datetime | None) -> SafeString:
+    """Return a `<time>` element with day, time and zone; nothing for None."""
+    if not moment:
+        return SafeString()
+    return format_html('<time datetime="{}">{}</time>', localtime(moment, UTC).isoformat(), utc(moment))
+
+
+@register.simple_tag
+def time_ago(moment: datetime | None) -> SafeString:
+    """Return a `<time>` element such as `3 minutes ago`, with the moment itself as its title; nothing for None."""
+    if not moment:
+        return SafeString()
+    iso = localtime(moment, UTC).isoformat()
+    return format_html('<time datetime="{}" title="{}">{}</time>', iso, utc(moment), naturaltime(moment))
+
+
+@register.simple_block_tag(end_name="endempty_state")
+def empty_state(content: str, icon: str, title: str, action_url: str = "", action: str = "") -> SafeString:
+    """Return what a list shows while it is empty: what would be here, and the next action."""
+    context = {"icon": icon, "title": title, "text": content, "action_url": action_url, "action": action}
+    return render_to_string("kit/empty.html", context)
+
+
+class TrimmedNode(template.Node):
+    child_nodelists = ("nodelist",)
+
+    def __init__(self, nodelist: template.NodeList, name: str) -> None:
+        self.nodelist, self.name = nodelist, name
+
+    def render(self, context: template.Context) -> SafeString:
+        text = self.nodelist.render(context)
+        if not self.name:
+            return text
+        context[self.name] = text
+        return SafeString()
+
+
+@register.tag
+def trimmed(parser: template.base.Parser, token: template.base.Token) -> TrimmedNode:
+    """Remove line breaks of the template with the whitespace around them: `{% trimmed %}…{% endtrimmed %}`.
+
+    What variables hold stays as it is. `{% trimmed as label %}` stores the text, for an attribute with conditions.
+    """
+    words = token.split_contents()
+    if len(words) not in (1, 3) or words[1:2] not in ([], ["as"]):
+        raise template.TemplateSyntaxError("Write {% trimmed %} or {% trimmed as name %}.")
+    nodelist = parser.parse(("endtrimmed",))
+    parser.delete_first_token()
+    for node in nodelist.get_nodes_by_type(template.base.TextNode):
+        first, *rest = node.s.split("\n")
+        if rest:
+            node.s = "".join([first.rstrip(), *(line.strip() for line in rest[:-1]), rest[-1].lstrip()])
+    return TrimmedNode(nodelist, words[2] if len(words) == 3 else "")
 
 
 @register.filter
