@@ -44,17 +44,17 @@ def one_line(markup: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def unbroken_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages as one line: where a template breaks its lines is nothing that a test may depend on or be blinded by."""
-    request = Client.request
+def pages_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give tests each page without its line breaks, so that no assertion depends on where a template breaks a line."""
+    original = Client.request
 
-    def unbroken(client: Client, **asked: Any) -> Any:
-        answer = request(client, **asked)
-        if not answer.streaming and answer.get("Content-Type", "").startswith("text/html"):
-            answer.content = one_line(answer.content.decode()).encode()
-        return answer
+    def request(client: Client, **environ: Any) -> Any:
+        response = original(client, **environ)
+        if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
+            response.content = one_line(response.content.decode()).encode()
+        return response
 
-    monkeypatch.setattr(Client, "request", unbroken)
+    monkeypatch.setattr(Client, "request", request)
 
 
 @pytest.fixture

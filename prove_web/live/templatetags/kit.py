@@ -75,6 +75,8 @@ def empty_state(content: str, icon: str, title: str, action_url: str = "", actio
 
 
 class TrimmedNode(template.Node):
+    """Render the nodes, or store what they render under a name."""
+
     child_nodelists = ("nodelist",)
 
     def __init__(self, nodelist: template.NodeList, name: str) -> None:
